@@ -1,0 +1,1 @@
+"""REST for agents and tools."""

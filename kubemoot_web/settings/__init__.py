@@ -1,0 +1,1 @@
+"""Settings: `env` reads and checks the environment, `base` turns it into Django's names, the others adjust it."""

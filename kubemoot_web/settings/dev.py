@@ -1,0 +1,9 @@
+"""For people who change Kubemoot: tracebacks in the browser, static files straight from their folders."""
+
+from kubemoot_web.settings.base import *  # noqa: F403 - a settings module is a set of names
+
+DEBUG = True
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}

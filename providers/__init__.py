@@ -1,0 +1,1 @@
+"""What a model server is, and what was observed of it."""

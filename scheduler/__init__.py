@@ -1,0 +1,1 @@
+"""Who should run where and when."""
