@@ -1,0 +1,1 @@
+"""Pure scheduling: frozen values in, frozen values out."""

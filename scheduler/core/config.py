@@ -1,0 +1,22 @@
+"""The scheduler's figures, handed in at the bootstrap. Seconds unless the name says otherwise."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerConfig:
+    """Every limit of the scheduling rules. The defaults are those of the rules (sections 4 to 6)."""
+
+    ticket_lease_s: float = 15.0
+    waiter_lease_s: float = 30.0
+    runner_lease_s: float = 10.0
+    wait_limit_s: float = 90.0
+    plan_limit_s: float = 180.0
+    intent_limit_s: float = 180.0
+    drain_after_s: float = 60.0
+    background_ages_s: float = 120.0
+    demand_half_life_s: float = 600.0
+    load_block_s: float = 5.0
+    load_block_max_s: float = 60.0
+    max_waiters: int = 10_000
+    max_commit_attempts: int = 5

@@ -1,0 +1,118 @@
+"""What the core says for one request: a union of small values, each with what was weighed."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+
+class Reason(StrEnum):
+    """Why a call is not placed, in the words of the wire."""
+
+    GPU_BUSY = "gpu-busy"
+    MODEL_TOO_LARGE = "model-too-large"
+    PROMPT_TOO_LARGE = "prompt-too-large"
+
+
+class Verdict(StrEnum):
+    """How an option that was weighed ended."""
+
+    CHOSEN = "chosen"
+    COSTS_MORE = "costs-more"
+    TIED = "tied"
+    OTHER_COPY_FIRST = "other-copy-first"
+    NO_SLOT = "no-slot"
+    DRAINING = "draining"
+    NO_ROOM = "no-room"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """Something that was weighed: what it would have been, what it costs in seconds, how it ended."""
+
+    action: str
+    server: str
+    model: str
+    cost_s: float | None
+    verdict: Verdict
+    evicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """Run on a resident copy with a free slot."""
+
+    action: ClassVar[str] = "use"
+    server: str
+    model: str
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """Share a load that is under way; `cost_s` is the rest of it."""
+
+    action: ClassVar[str] = "join"
+    server: str
+    model: str
+    cost_s: float
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """Wait for the next slot of one copy."""
+
+    action: ClassVar[str] = "queue"
+    server: str
+    model: str
+    cost_s: float
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Load into free memory."""
+
+    action: ClassVar[str] = "load"
+    server: str
+    model: str
+    footprint_mib: int
+    cost_s: float
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evict:
+    """Unload idle models, then load."""
+
+    action: ClassVar[str] = "evict"
+    server: str
+    model: str
+    footprint_mib: int
+    evicts: tuple[str, ...]
+    cost_s: float
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Nothing can be done now: wait until something changes."""
+
+    action: ClassVar[str] = "wait"
+    model: str
+    reason: Reason = Reason.GPU_BUSY
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandAside:
+    """It can never be placed, or its time is over."""
+
+    action: ClassVar[str] = "stand_aside"
+    model: str
+    reason: Reason
+    options: tuple[Option, ...] = ()
+
+
+Grant = Use | Join | Load | Evict
+Decision = Use | Join | Queue | Load | Evict | Wait | StandAside

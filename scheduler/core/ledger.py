@@ -1,0 +1,207 @@
+"""The documents of the ledger and the changes one may ask of it: values only.
+
+House rules: every document is a frozen value; every change is checked against the stored documents in one atomic step;
+a refused change says why and changes nothing.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from scheduler.core.snapshot import Resident
+from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerConfig:
+    """What an operator said about a server (`ModelServer.spec`), as far as scheduling needs it."""
+
+    name: str
+    kind: str
+    endpoint: str
+    weight: float = 100
+    total_mib: int | None = None
+    reserve_mib: int | None = None
+    slots: int = 1
+    max_concurrent: int | None = None
+    interactive_reserve: int = 0
+    context_length: int | None = None
+    can_load: bool = True
+    call_timeout_s: float = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSeen:
+    """What probes and loads found on a server. `models` None: it did not say what it has on disk."""
+
+    phase: str = "Pending"
+    ready: bool = False
+    since: float = 0.0
+    detail: str = ""
+    residents: tuple[Resident, ...] = ()
+    models: tuple[str, ...] | None = None
+    version: str | None = None
+    probed_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerLearned:
+    """What calls and loads taught about a server: moving averages, and which models' loads must rest until when."""
+
+    load_mib_per_s: float | None = None
+    call_s: float | None = None
+    success_rate: float | None = None
+    blocked_until: dict[str, float] = field(default_factory=dict)
+    failures: dict[str, int] = field(default_factory=dict)
+    load_problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRecord:
+    """All that the ledger holds of a server itself."""
+
+    config: ServerConfig
+    seen: ServerSeen = ServerSeen()
+    learned: ServerLearned = ServerLearned()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A selected agent's held place. `ticket` None: nothing could be held, its intent stands instead."""
+
+    id: str
+    agent: str
+    thread: str
+    crew: str = ""
+    created_at: float = 0.0
+    ticket: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """A selected agent that will call within seconds, on each of its acceptable models."""
+
+    agent: str
+    thread: str
+    models: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """How often something was used: a count that halves, as of `at`."""
+
+    count: float
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantChange:
+    """Give a ticket: to a waiter, to a plan, or to a call that never had to wait (delivered at once).
+
+    `load` starts a load with this ticket (its victims in `load.evicts`). `replaces` is a planned ticket given back in
+    the same step. `plan` is written with it when the ticket is held for a selected agent.
+    """
+
+    ticket: Ticket
+    load: LoadUnderWay | None = None
+    replaces: str | None = None
+    plan: Plan | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitChange:
+    """Write down what a waiter waits for now."""
+
+    waiter: Waiter
+    trace: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainChange:
+    """Begin a drain, or end one (`drain` None)."""
+
+    server: str
+    drain: Drain | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandAsideChange:
+    """End a wait without a ticket. The waiter's document stays, with the reason, until its caller read it."""
+
+    waiter: str
+    reason: str
+    model: str
+    trace: str = ""
+
+
+Change = GrantChange | WaitChange | DrainChange | StandAsideChange
+
+
+class Refusal(StrEnum):
+    """Why the ledger refused a change: the fact that no longer held."""
+
+    SERVER_GONE = "server-gone"
+    SERVER_CLOSED = "server-closed"
+    NO_COPY = "no-copy"
+    COPY_EXISTS = "copy-exists"
+    NO_SLOT = "no-slot"
+    CAP_REACHED = "cap-reached"
+    NO_MEMORY = "no-memory"
+    VICTIM_BUSY = "victim-busy"
+    DRAINING = "draining"
+    WAITER_GONE = "waiter-gone"
+    TICKET_GONE = "ticket-gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """What became of a commit: the version after it, and for each change None or why it was refused, in order."""
+
+    version: int
+    results: tuple[Refusal | None, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Say whether any change was refused."""
+        return any(result is not None for result in self.results)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """How a wait ended: its ticket, or the reason it stood aside."""
+
+    ticket: Ticket | None = None
+    reason: str | None = None
+    model: str = ""
+    waited_s: float = 0.0
+    evicted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a call ended, as its caller tells it. None: it did not say."""
+
+    ok: bool
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaped:
+    """What one pass over the leases found: how much lapsed, and the loads that nobody drives."""
+
+    tickets: int = 0
+    waiters: int = 0
+    plans: int = 0
+    intents: int = 0
+    undriven: tuple[LoadUnderWay, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalEntry:
+    """One committed change: its id in the stream, its version, when, and what happened (plain values)."""
+
+    id: str
+    version: int
+    at: float
+    events: tuple[dict[str, object], ...]

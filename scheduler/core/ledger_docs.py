@@ -1,0 +1,102 @@
+"""Ledger values as plain JSON documents and back.
+
+House rules: a document has exactly the fields of its value, by the same names; sequences may come back as `{}` where they
+are empty (the script language cannot tell an empty list from an empty map), so both are read as empty.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from scheduler.core.ledger import Intent, Plan, ServerConfig, ServerLearned, ServerRecord, ServerSeen, Use
+from scheduler.core.snapshot import Resident
+from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticket, TicketState, Waiter
+
+Doc = dict[str, Any]
+
+
+def to_doc(value: Any) -> Any:
+    """Turn a value into plain JSON types."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: to_doc(getattr(value, name)) for name in _names(type(value))}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple | list):
+        return [to_doc(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: to_doc(item) for key, item in value.items()}
+    return value
+
+
+def server_record(doc: Mapping[str, Any]) -> ServerRecord:
+    """Read a server's document."""
+    seen = _plain(ServerSeen, doc["seen"], residents=_residents, models=_optional_texts)
+    learned = _plain(ServerLearned, doc["learned"], blocked_until=dict, failures=dict)
+    return ServerRecord(config=_plain(ServerConfig, doc["config"]), seen=seen, learned=learned)
+
+
+def ticket(doc: Mapping[str, Any]) -> Ticket:
+    """Read a ticket's document."""
+    return _plain(Ticket, doc, state=TicketState, priority=Priority, evicts=_texts, evicted=_texts)
+
+
+def load(doc: Mapping[str, Any]) -> LoadUnderWay:
+    """Read a load's document."""
+    return _plain(LoadUnderWay, doc, evicts=_texts)
+
+
+def waiter(doc: Mapping[str, Any]) -> Waiter:
+    """Read a waiter's document."""
+    return _plain(Waiter, doc, priority=Priority, candidates=_candidates)
+
+
+def drain(doc: Mapping[str, Any]) -> Drain:
+    """Read a drain's document."""
+    return _plain(Drain, doc, victims=_texts)
+
+
+def plan(doc: Mapping[str, Any]) -> Plan:
+    """Read a plan's document."""
+    return _plain(Plan, doc)
+
+
+def intent(doc: Mapping[str, Any]) -> Intent:
+    """Read an intent's document."""
+    return _plain(Intent, doc, models=_texts)
+
+
+def use(doc: Mapping[str, Any]) -> Use:
+    """Read a counter's document."""
+    return _plain(Use, doc)
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def _plain(kind: type, doc: Mapping[str, Any], **readers: Callable[[Any], Any]) -> Any:
+    known = {name: doc[name] for name in _names(kind) if name in doc}
+    return kind(**{name: readers[name](value) if name in readers else value for name, value in known.items()})
+
+
+def _texts(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(items)
+
+
+def _optional_texts(items: Iterable[str] | None) -> tuple[str, ...] | None:
+    return None if items is None else tuple(items)
+
+
+def _residents(items: Iterable[Mapping[str, Any]]) -> tuple[Resident, ...]:
+    return tuple(_plain(Resident, item) for item in items)
+
+
+def _candidates(items: Iterable[Mapping[str, Any]]) -> tuple[Candidate, ...]:
+    return tuple(
+        _plain(Candidate, item, servers=lambda names: None if names is None else frozenset(names)) for item in items
+    )

@@ -1,0 +1,41 @@
+"""How much a model is needed, seen by one request (its own entries never count)."""
+
+from dataclasses import dataclass
+
+from scheduler.core.snapshot import ClusterSnapshot, Resident
+from scheduler.core.types import CallRequest
+
+USE_RATE = 0.2
+"""Two minutes at a half-life of ten: the share of a decayed count expected soon (scheduling rules, section 3)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Need:
+    """How much a resident is needed; the smaller, the sooner it may go."""
+
+    waiting: int
+    intents: int
+    use: float
+    last_used: float
+
+    @property
+    def is_wanted(self) -> bool:
+        """Say whether agents wait for the model or were just selected to use it."""
+        return self.waiting > 0 or self.intents > 0
+
+    @property
+    def again_soon(self) -> float:
+        """Estimate how likely the model is needed again soon, from 0 to 1."""
+        return 1.0 if self.is_wanted else 1 - 0.5 ** (USE_RATE * self.use)
+
+
+def need_of(*, snapshot: ClusterSnapshot, request: CallRequest, resident: Resident) -> Need:
+    """Work out how much a resident is needed by others than the request. A time never known counts as long ago."""
+    demand = snapshot.demand_of(resident.model)
+    last_used = resident.last_used if demand.last_used is None else demand.last_used
+    return Need(
+        waiting=len(demand.waiting) - (request.waiter in demand.waiting),
+        intents=len(demand.intents) - (request.intent in demand.intents),
+        use=demand.use + demand.predicted,
+        last_used=0.0 if last_used is None else last_used,
+    )

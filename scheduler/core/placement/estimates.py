@@ -1,0 +1,68 @@
+"""How long until a copy frees up, and how long the rest of a load takes. Seconds."""
+
+from collections.abc import Iterable
+from heapq import heapify, heapreplace
+
+from scheduler.core.snapshot import ClusterSnapshot, Server
+from scheduler.core.types import CallRequest, Ticket, TicketState
+
+LEAST_REMAINING = 0.1
+"""A call that has outlived the usual length is taken to need a tenth of it more."""
+
+
+def wait_seconds(*, snapshot: ClusterSnapshot, server: Server, model: str, request: CallRequest) -> float | None:
+    """Estimate when the request would get a slot of a busy copy; None when the server's cap leaves its class nothing.
+
+    Where the cap is what blocks, the calls that count against it are taken too, and the larger answer holds.
+    """
+    resident = server.known.get(model)
+    queued = 0 if resident is None else resident.queued
+    answers = []
+    copy = (server.slots, server.counted(request, server.tickets_of.get(model, ())))
+    caps = tuple((cap, tickets) for cap, tickets in server.caps(request) if len(tickets) >= cap)
+    for slots, tickets in (copy, *caps):
+        if slots <= 0:
+            return None
+        remaining = [remaining_seconds(snapshot=snapshot, server=server, ticket=ticket) for ticket in tickets]
+        answers.append(next_free(remaining=remaining, slots=slots, queued=queued, call_s=server.call_seconds))
+    return max(answers)
+
+
+def remaining_seconds(*, snapshot: ClusterSnapshot, server: Server, ticket: Ticket) -> float:
+    """Estimate how long a ticket still holds its slot."""
+    call_s = server.call_seconds
+    elapsed = snapshot.now - ticket.started_at
+    match ticket.state:
+        case TicketState.ACTIVE:
+            return max(call_s - elapsed, LEAST_REMAINING * call_s)
+        case TicketState.LOADING:
+            load_s = load_seconds(snapshot=snapshot, server=server, model=ticket.model)
+            return max(load_s - elapsed, 0.0) + call_s
+        case TicketState.PLANNED:
+            return call_s
+
+
+def next_free(*, remaining: Iterable[float], slots: int, queued: int, call_s: float) -> float:
+    """Work out when the next slot frees for somebody behind `queued` calls of `call_s` each.
+
+    Where more calls run than there are slots (the number was lowered), a slot is free only when so many have ended.
+    """
+    ends = sorted(remaining)
+    frees = [0.0] * (slots - len(ends)) + ends[max(0, len(ends) - slots) :]
+    heapify(frees)
+    for _ in range(queued):
+        heapreplace(frees, frees[0] + call_s)
+    return frees[0]
+
+
+def load_seconds(*, snapshot: ClusterSnapshot, server: Server, model: str) -> float:
+    """Estimate a whole load of a model; 0 when nothing is known of its size."""
+    footprint = snapshot.footprint(server=server, model=model)
+    return 0.0 if footprint is None else server.load_seconds(footprint)
+
+
+def rest_of_load(*, snapshot: ClusterSnapshot, server: Server, model: str) -> float:
+    """Estimate the rest of a load under way, counted from its first ticket."""
+    starts = [load.started_at for load in server.loads if load.model == model]
+    started_at = min(starts or [ticket.started_at for ticket in server.loading[model]])
+    return max(load_seconds(snapshot=snapshot, server=server, model=model) - (snapshot.now - started_at), 0.0)

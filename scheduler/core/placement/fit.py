@@ -1,0 +1,108 @@
+"""Filters: where a model could ever run, where it has a free slot now, where it may be loaded."""
+
+from scheduler.core.snapshot import ClusterSnapshot, Server
+from scheduler.core.types import CallRequest, Candidate
+
+
+def may_hold(*, server: Server, candidate: Candidate) -> bool:
+    """Say whether the engine can load the candidate and its Model objects allow the server."""
+    return server.allows(candidate.model) and candidate.may_run_on(server.name)
+
+
+def could_hold_ever(*, snapshot: ClusterSnapshot, server: Server, candidate: Candidate) -> bool:
+    """Say whether an empty server could hold the candidate. What is not known never proves a model too large."""
+    if not may_hold(server=server, candidate=candidate):
+        return False
+    footprint = snapshot.footprint(server=server, model=candidate.model)
+    return server.usable_mib is None or footprint is None or footprint <= server.usable_mib
+
+
+def is_resident_anywhere(*, snapshot: ClusterSnapshot, candidate: Candidate) -> bool:
+    """Say whether any server, ready or not, has the candidate in memory."""
+    holding = snapshot.holding(candidate.model)
+    return any(candidate.model in server.known and candidate.may_run_on(server.name) for server in holding)
+
+
+def can_ever_be_placed(*, snapshot: ClusterSnapshot, candidate: Candidate) -> bool:
+    """Say whether the candidate is resident somewhere or some server, ready or not, could hold it."""
+    return is_resident_anywhere(snapshot=snapshot, candidate=candidate) or any(
+        could_hold_ever(snapshot=snapshot, server=server, candidate=candidate) for server in snapshot.servers.values()
+    )
+
+
+def has_context_somewhere(*, snapshot: ClusterSnapshot, candidate: Candidate, request: CallRequest) -> bool:
+    """Say whether the prompt fits the candidate on any server, ready or not, that has it or could hold it."""
+    if request.prompt_tokens is None:
+        return True
+    return any(
+        server.fits_prompt(model=candidate.model, prompt_tokens=request.prompt_tokens)
+        and is_place(snapshot=snapshot, server=server, candidate=candidate)
+        for server in snapshot.servers.values()
+    )
+
+
+def is_place(*, snapshot: ClusterSnapshot, server: Server, candidate: Candidate) -> bool:
+    """Say whether the candidate is on the server, comes to it, or could be held by it."""
+    if not candidate.may_run_on(server.name):
+        return False
+    here = candidate.model in server.known or candidate.model in server.loading
+    return here or could_hold_ever(snapshot=snapshot, server=server, candidate=candidate)
+
+
+def copies(
+    *, snapshot: ClusterSnapshot, candidate: Candidate, request: CallRequest, loading: bool
+) -> tuple[Server, ...]:
+    """List the open servers with a copy of the candidate that the request may use now or queue on.
+
+    `loading` chooses between copies that load and copies that are resident. Copies that a drain is taking away are left out.
+    """
+    model = candidate.model
+    return tuple(
+        server
+        for server in snapshot.holding(model)
+        if server.is_open
+        and model in (server.loading if loading else server.warm)
+        and candidate.may_run_on(server.name)
+        and server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens)
+        and not is_drained(snapshot=snapshot, server=server, model=model, request=request)
+    )
+
+
+def is_drained(*, snapshot: ClusterSnapshot, server: Server, model: str, request: CallRequest) -> bool:
+    """Say whether a drain keeps the request off this copy.
+
+    Requests that waited before the drain began may still go first within one load time of the drain's model: serving
+    two seconds of calls beats a reload of thirty.
+    """
+    drain = server.drain
+    if drain is None or model not in drain.victims:
+        return False
+    footprint = snapshot.footprint(server=server, model=drain.model)
+    grace = 0.0 if footprint is None else server.load_seconds(footprint)
+    return not (request.arrived_at < drain.since and snapshot.now < drain.since + grace)
+
+
+def has_free_slot(*, server: Server, model: str, request: CallRequest) -> bool:
+    """Say whether the copy has a slot for the request and the server is below its cap."""
+    return tickets_on(server=server, model=model, request=request) < server.slots and server.is_below_cap(request)
+
+
+def tickets_on(*, server: Server, model: str, request: CallRequest) -> int:
+    """Count the tickets of a copy that count against the request."""
+    return len(server.counted(request, server.tickets_of.get(model, ())))
+
+
+def may_load(*, server: Server, candidate: Candidate, request: CallRequest) -> bool:
+    """Say whether a new copy of the candidate may come to the server, memory aside."""
+    model = candidate.model
+    return (
+        server.is_open
+        and server.usable_mib is not None
+        and may_hold(server=server, candidate=candidate)
+        and model not in server.warm
+        and model not in server.loading
+        and model not in server.blocked
+        and (server.drain is None or server.drain.model == model)
+        and server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens)
+        and server.is_below_cap(request)
+    )

@@ -1,0 +1,178 @@
+"""The values that scheduling is about. Seconds, MiB, tokens; times are Unix seconds."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Priority(StrEnum):
+    """The class of a call. Interactive goes before background."""
+
+    INTERACTIVE = "interactive"
+    BACKGROUND = "background"
+
+
+class TicketState(StrEnum):
+    """What a ticket is held for: a selected agent, a load under way, a call that may run."""
+
+    PLANNED = "planned"
+    LOADING = "loading"
+    ACTIVE = "active"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A model that a call may use, with its quality score.
+
+    `servers` None: wherever the engine has it. Otherwise the servers that the Model objects are bound to.
+    """
+
+    model: str
+    score: float
+    servers: frozenset[str] | None = None
+
+    def may_run_on(self, server: str) -> bool:
+        """Say whether the Model objects behind this candidate allow the server."""
+        return self.servers is None or server in self.servers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRequest:
+    """A call that wants a place: its candidates, preferred first, and what limits the choice.
+
+    `waiter` and `intent` name the request's own entries in the demand, which never count against it.
+    """
+
+    agent: str
+    candidates: tuple[Candidate, ...]
+    tolerance: float = 10
+    prompt_tokens: int | None = None
+    priority: Priority = Priority.INTERACTIVE
+    arrived_at: float = 0.0
+    waiter: str | None = None
+    intent: str | None = None
+
+    @property
+    def acceptable(self) -> tuple[Candidate, ...]:
+        """List the candidates within tolerance of the preferred one (the edge included), in their order."""
+        best = self.candidates[0].score
+        return tuple(c for c in self.candidates if best - c.score <= self.tolerance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """A reservation of a slot and memory on one server for one call.
+
+    `call` is the call it serves; `waiter` the same call as long as its caller has not picked the ticket up; `plan` the
+    plan that holds it. `action` says how it was placed, `evicted` what was unloaded for it.
+    """
+
+    id: str
+    server: str
+    agent: str
+    model: str
+    state: TicketState
+    started_at: float
+    footprint_mib: int | None = None
+    evicts: tuple[str, ...] = ()
+    priority: Priority = Priority.INTERACTIVE
+    crew: str = ""
+    thread: str = ""
+    phase: str = ""
+    purpose: str = ""
+    action: str = "use"
+    evicted: tuple[str, ...] = ()
+    arrived_at: float = 0.0
+    granted_at: float = 0.0
+    call: str = ""
+    waiter: str | None = None
+    plan: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadUnderWay:
+    """A model being brought into a server's memory, victims first. It belongs to the scheduler, not to any caller."""
+
+    server: str
+    model: str
+    footprint_mib: int
+    started_at: float
+    evicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiter:
+    """A call that waits. `model`, `server`, `action` tell what its last decision said; `ticket` its grant, once it has one.
+
+    `start_tag` is its place in weighted start-time fair queueing; `limit_at` when it stands aside; `stood_aside` the reason,
+    once it did. Its id is the id of the call.
+    """
+
+    id: str
+    agent: str
+    candidates: tuple[Candidate, ...]
+    arrived_at: float
+    limit_at: float
+    tolerance: float = 10
+    prompt_tokens: int | None = None
+    priority: Priority = Priority.INTERACTIVE
+    crew: str = ""
+    thread: str = ""
+    phase: str = ""
+    purpose: str = ""
+    plan: str | None = None
+    start_tag: float = 0.0
+    model: str = ""
+    server: str | None = None
+    action: str = "wait"
+    eta_s: float | None = None
+    ticket: str | None = None
+    stood_aside: str | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Say whether it still wants a place."""
+        return self.ticket is None and self.stood_aside is None
+
+    def request(self) -> CallRequest:
+        """Make the request that this waiter stands for."""
+        return CallRequest(
+            agent=self.agent,
+            candidates=self.candidates,
+            tolerance=self.tolerance,
+            prompt_tokens=self.prompt_tokens,
+            priority=self.priority,
+            arrived_at=self.arrived_at,
+            waiter=self.id,
+            intent=intent_key(agent=self.agent, thread=self.thread),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drain:
+    """A server being emptied for one waiter, so that a stream of small calls cannot starve it (scheduling.md 4)."""
+
+    model: str
+    agent: str
+    victims: tuple[str, ...]
+    since: float
+    waiter: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """Who needs a model: who waits for it, who was just selected to use it, how often it was used.
+
+    `waiting` and `intents` map the owner (a waiter id, an intent key) to since when. `use` and `predicted` are counts
+    with a half-life of ten minutes, as of now.
+    """
+
+    waiting: dict[str, float] = field(default_factory=dict)
+    intents: dict[str, float] = field(default_factory=dict)
+    use: float = 0.0
+    predicted: float = 0.0
+    last_used: float | None = None
+
+
+def intent_key(*, agent: str, thread: str) -> str:
+    """Name the intent of an agent in a thread."""
+    return f"{agent}#{thread}"

@@ -1,0 +1,201 @@
+"""What the services need from the world, as Protocols. Drivers implement them; fakes are held to the same contracts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from scheduler.core.ledger import (
+    Change,
+    Committed,
+    Intent,
+    JournalEntry,
+    Outcome,
+    Plan,
+    Reaped,
+    ServerConfig,
+    ServerSeen,
+    Settled,
+)
+from scheduler.core.replica import Replica
+from scheduler.core.snapshot import Resident
+from scheduler.core.types import LoadUnderWay, Ticket, Waiter
+
+
+class TicketGone(Exception):
+    """The ticket was released or its lease ran out; whatever it held may belong to somebody else now."""
+
+    def __init__(self, ticket: str) -> None:
+        super().__init__(f"Ticket {ticket} is gone.")
+        self.ticket = ticket
+
+
+class LineFull(Exception):
+    """No more waiters are taken."""
+
+    def __init__(self, *, limit: int) -> None:
+        super().__init__(f"{limit} calls wait already.")
+        self.limit = limit
+
+
+class Ledger(Protocol):
+    """The living moment: one shared, atomic account of who holds what, with a replica in each process.
+
+    Every method that changes something is one atomic step that also writes the journal. Times are the ledger's own
+    clock for leases, and the caller's `now` for what people see.
+    """
+
+    @property
+    def replica(self) -> Replica:
+        """Give this process's copy. It is only ever read between two awaits."""
+        ...
+
+    async def start(self) -> None:
+        """Load the replica and follow the journal."""
+        ...
+
+    async def close(self) -> None:
+        """Stop following and let go of connections."""
+        ...
+
+    async def catch_up(self) -> None:
+        """Bring the replica up to the ledger's present version."""
+        ...
+
+    async def wait_for_change(self, *, after: int, timeout_s: float) -> None:
+        """Return once the replica is past version `after`, or when the time is over."""
+        ...
+
+    # Configuration and observation
+
+    async def configure(
+        self, *, servers: Sequence[ServerConfig], footprints: Mapping[str, int], weights: Mapping[str, float]
+    ) -> bool:
+        """Make these the registered servers, known footprints and crews' weights; say whether anything changed.
+
+        A server that is no longer listed is removed with its loads, drain and tickets. What was seen and learned of a
+        server stays while its kind and endpoint stay.
+        """
+        ...
+
+    async def probe_begin(self, *, server: str, lease_s: float) -> int | None:
+        """Begin a probe and give its number, or None while another one of this server is under way."""
+        ...
+
+    async def probe_end(self, *, server: str, probe: int, seen: ServerSeen) -> bool:
+        """Store what a probe saw; say whether anything but `probed_at` changed.
+
+        A probe older than the last one stored, or begun before a load or unload here that has ended since, is dropped.
+        Models that have a load under way here are not taken as resident, whatever the engine lists.
+        """
+        ...
+
+    # Calls
+
+    async def enqueue(self, *, waiter: Waiter) -> tuple[Waiter, int]:
+        """Add a waiter; give it back with its fair-queueing tag, and the version before it was added.
+
+        Raises:
+            LineFull: there are `max_waiters` already.
+        """
+        ...
+
+    async def commit(self, *, changes: Sequence[Change], now: float) -> Committed:
+        """Check each change against the stored documents and apply those that hold, in order, in one atomic step."""
+        ...
+
+    async def pick_up(self, *, waiter: str, now: float) -> Settled | None:
+        """Hand a settled wait to its caller and forget the waiter; None while it waits or its load runs.
+
+        Renews the waiter's lease. An unknown waiter raises.
+
+        Raises:
+            TicketGone: no such waiter (given up, lapsed, or handed out already).
+        """
+        ...
+
+    async def give_up(self, *, waiter: str, now: float) -> bool:
+        """End a wait; a ticket granted meanwhile is given back. False when it is gone already."""
+        ...
+
+    async def renew(self, *, ticket: str) -> float:
+        """Renew a ticket's lease and give its length in seconds.
+
+        Raises:
+            TicketGone: it is not held any more.
+        """
+        ...
+
+    async def release(self, *, ticket: str, outcome: Outcome, now: float) -> bool:
+        """Give a ticket back. False, and nothing changed, when it is gone already."""
+        ...
+
+    # Selection
+
+    async def publish_intents(self, *, intents: Sequence[Intent], plans: Sequence[Plan]) -> None:
+        """Store intents and (still empty) plans of selected agents, and count their selection."""
+        ...
+
+    async def drop_plan(self, *, plan: str, now: float) -> bool:
+        """Give back a plan's ticket and forget plan and intent. False when it is gone already."""
+        ...
+
+    # Loads
+
+    async def load_begin(self, *, server: str, model: str, runner: str) -> LoadUnderWay | None:
+        """Take the lease on driving a load; None when it is gone or somebody else drives it."""
+        ...
+
+    async def load_renew(self, *, server: str, model: str, runner: str) -> bool:
+        """Keep driving; False when the load is gone or was taken over: stop at once."""
+        ...
+
+    async def victim_gone(self, *, server: str, model: str, victim: str) -> None:
+        """Write down that the engine confirmed an unload."""
+        ...
+
+    async def load_done(self, *, server: str, model: str, resident: Resident, took_s: float, now: float) -> None:
+        """The copy is resident: its load ends, its tickets become active, the load rate is learned."""
+        ...
+
+    async def load_failed(self, *, server: str, model: str, problem: str, now: float) -> None:
+        """The load ended without a copy: its tickets are taken back, their waiters wait again, the model rests here."""
+        ...
+
+    # Housekeeping
+
+    async def reap(self, *, now: float) -> Reaped:
+        """End what has outlived its lease or limit, and name the loads that nobody drives."""
+        ...
+
+    async def journal(self, *, after: str, count: int) -> Sequence[JournalEntry]:
+        """Read committed changes past a journal id, oldest first."""
+        ...
+
+
+class Effects(Protocol):
+    """What follows from a commit: started elsewhere, idempotent, and derived again by the tick if it gets lost."""
+
+    async def start_load(self, *, load: LoadUnderWay) -> None:
+        """Have a worker drive the load."""
+        ...
+
+    async def wake(self) -> None:
+        """Have a worker run a cycle soon."""
+        ...
+
+
+class TicketIds(Protocol):
+    """Makes ids that nobody can guess and nobody used before."""
+
+    def __call__(self) -> str:
+        """Make one."""
+        ...
+
+
+__all__ = [
+    "Effects",
+    "Ledger",
+    "LineFull",
+    "Ticket",
+    "TicketGone",
+    "TicketIds",
+]
