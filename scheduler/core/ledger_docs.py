@@ -1,20 +1,21 @@
 """Ledger values as plain JSON documents and back.
 
-House rules: a document has exactly the fields of its value, by the same names; sequences may come back as `{}` where they
-are empty (the script language cannot tell an empty list from an empty map), so both are read as empty.
+House rules: a document has exactly the fields of its value, by the same names; sequences may come back as `{}` where
+they are empty (the script language cannot tell an empty list from an empty map), so both are read as empty.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from scheduler.core.ledger import Intent, Plan, ServerConfig, ServerLearned, ServerRecord, ServerSeen, Use
 from scheduler.core.snapshot import Resident
 from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticket, TicketState, Waiter
 
 Doc = dict[str, Any]
+T = TypeVar("T")
 
 
 def to_doc(value: Any) -> Any:
@@ -79,7 +80,7 @@ def _names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
-def _plain(kind: type, doc: Mapping[str, Any], **readers: Callable[[Any], Any]) -> Any:
+def _plain(kind: type[T], doc: Mapping[str, Any], **readers: Callable[[Any], Any]) -> T:
     known = {name: doc[name] for name in _names(kind) if name in doc}
     return kind(**{name: readers[name](value) if name in readers else value for name, value in known.items()})
 
@@ -97,6 +98,8 @@ def _residents(items: Iterable[Mapping[str, Any]]) -> tuple[Resident, ...]:
 
 
 def _candidates(items: Iterable[Mapping[str, Any]]) -> tuple[Candidate, ...]:
-    return tuple(
-        _plain(Candidate, item, servers=lambda names: None if names is None else frozenset(names)) for item in items
-    )
+    return tuple(_plain(Candidate, item, servers=_optional_names) for item in items)
+
+
+def _optional_names(items: Iterable[str] | None) -> frozenset[str] | None:
+    return None if items is None else frozenset(items)

@@ -1,7 +1,7 @@
 """A process's own copy of the ledger, and the snapshots it gives. Fed by deltas, it never asks anybody anything.
 
-House rules: a delta replaces or removes one document; deltas are applied in the order of their versions; what is derived
-(servers, groups) is remembered until a document it rests on changes.
+House rules: a delta replaces or removes one document; deltas are applied in the order of their versions; what is
+derived (servers, groups) is remembered until a document it rests on changes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ READERS = {
 
 def decayed(*, use: Use, now: float, half_life_s: float) -> float:
     """Work out what is left of a count that halves every half-life."""
-    return use.count * 0.5 ** (max(now - use.at, 0.0) / half_life_s)
+    return use.count * float(0.5 ** (max(now - use.at, 0.0) / half_life_s))
 
 
 class Replica:

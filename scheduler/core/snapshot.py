@@ -72,7 +72,8 @@ class Server:
     @cached_property
     def spent(self) -> frozenset[str]:
         """Name the models that tickets and loads here evict: they count as already gone."""
-        return frozenset(victim for holder in (*self.tickets, *self.loads) for victim in holder.evicts)
+        by_tickets = (victim for ticket in self.tickets for victim in ticket.evicts)
+        return frozenset((*by_tickets, *(victim for load in self.loads for victim in load.evicts)))
 
     @cached_property
     def known(self) -> Mapping[str, Resident]:
@@ -200,7 +201,7 @@ class ClusterSnapshot:
         return self.footprints.get(model)
 
     def free_mib(self, server: Server) -> int | None:
-        """Work out the memory nothing holds or has reserved; None without a budget, or when a holder's size is unknown."""
+        """Work out the memory nothing holds or has reserved; None without a budget or when a size is unknown."""
         if server.usable_mib is None:
             return None
         free = server.usable_mib

@@ -101,10 +101,10 @@ class LoadUnderWay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiter:
-    """A call that waits. `model`, `server`, `action` tell what its last decision said; `ticket` its grant, once it has one.
+    """A call that waits. `model`, `server`, `action` tell what its last decision said; `ticket` its grant, if any.
 
-    `start_tag` is its place in weighted start-time fair queueing; `limit_at` when it stands aside; `stood_aside` the reason,
-    once it did. Its id is the id of the call.
+    `start_tag` is its place in weighted start-time fair queueing; `limit_at` when it stands aside; `stood_aside` the
+    reason, once it did. Its id is the id of the call.
     """
 
     id: str

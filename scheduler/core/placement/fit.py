@@ -54,7 +54,7 @@ def copies(
 ) -> tuple[Server, ...]:
     """List the open servers with a copy of the candidate that the request may use now or queue on.
 
-    `loading` chooses between copies that load and copies that are resident. Copies that a drain is taking away are left out.
+    `loading` chooses between copies that load and copies that are resident. Copies that a drain takes are left out.
     """
     model = candidate.model
     return tuple(
