@@ -1,0 +1,19 @@
+"""What the services here need from the outside, as protocols. Drivers implement them; bootstrap joins the two."""
+
+from typing import Protocol
+
+from providers.core.engines.base import HttpCall, HttpReply
+
+
+class EngineApi(Protocol):
+    """The door to engines: sends a call, brings the reply, decides nothing."""
+
+    async def send(self, *, endpoint: str, call: HttpCall) -> HttpReply:
+        """Send one call and wait for its whole reply; trouble is a reply too. Cancelling closes the connection."""
+
+
+class LoadReport(Protocol):
+    """Who wants to know how a load goes on."""
+
+    async def victim_gone(self, *, model: str) -> None:
+        """Take note that the engine confirmed an unload: its memory may be counted as free from now on."""

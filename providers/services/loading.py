@@ -1,0 +1,232 @@
+"""Brings a model into a server's memory, and puts models out of it, believing the engine alone.
+
+House rules: memory of a victim counts as free only after the engine stopped listing it; a failed unload fails the load;
+every step has a limit; cancelling at any point closes the connection, and so ends what the engine was doing for us.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from providers.core.engines import ENGINES, messages
+from providers.core.engines.base import Engine, HttpCall, ProbeFailure, StepDone, StepFailed, TryAnotherWay
+from providers.core.types import EngineKind, LoadedCopy, Observation
+from providers.ports import EngineApi, LoadReport
+
+ASK_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadLimits:
+    """How long each step may take, how often the engine is asked meanwhile. `unload_s` is for all victims together."""
+
+    unload_s: float = 60.0
+    load_s: float = 600.0
+    confirm_s: float = 10.0
+    first_poll_s: float = 0.05
+    longest_poll_s: float = 0.5
+
+
+class LoadStep(StrEnum):
+    """The steps of a load, in their order."""
+
+    ASK = "ask"
+    UNLOAD = "unload"
+    LOAD = "load"
+    CONFIRM = "confirm"
+
+
+class LoadFailed(Exception):
+    """A model could not be brought in or put out.
+
+    `model` is the one the failing step was about; `hung` says that the step ran into its limit.
+    """
+
+    def __init__(self, *, step: LoadStep, model: str, detail: str, hung: bool = False) -> None:
+        """Keep the facts; the text is the sentence for people."""
+        super().__init__(detail)
+        self.step = step
+        self.model = model
+        self.detail = detail
+        self.hung = hung
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadResult:
+    """The copy as the engine lists it after the load, and how long unloading and loading took.
+
+    `was_listed`: the model was there before (loaded, or loading for somebody else): `load_s` is not the load's length.
+    """
+
+    copy: LoadedCopy
+    was_listed: bool
+    unload_s: float
+    load_s: float
+
+
+async def load_model(
+    *,
+    engine: EngineApi,
+    kind: EngineKind,
+    endpoint: str,
+    model: str,
+    victims: Sequence[str],
+    context_length: int | None,
+    report: LoadReport,
+    limits: LoadLimits,
+    now: float,
+) -> LoadResult:
+    """Unload the victims, wait until the engine has forgotten each, load the model, wait until the engine lists it.
+
+    1. Ask what is there. A model that somebody else has loaded keeps its context: another number would reload it.
+    2. Unload each victim and report it once it is gone; one that was not there is reported at once.
+    3. Load. Only now: the engine must never have to make room by itself.
+    4. Believe it when the engine lists it.
+
+    Raises:
+        LoadFailed: a step failed or ran into its limit; nothing after it was done.
+    """
+    server = _Server(engine=engine, codec=_codec(kind=kind, model=model), endpoint=endpoint, limits=limits, now=now)
+    digests, resident = await server.look(model=model)  # 1
+    started = time.monotonic()
+    await server.unload(models=victims, digests=digests, resident=resident, report=report)  # 2
+    unloaded = time.monotonic()
+    present = _find(resident, model=model, digest=digests.get(model))
+    context = present.context_length if present is not None and present.context_length else context_length
+    calls = server.codec.load_calls(model=model, context_length=context, timeout_s=limits.load_s)
+    await server.step(step=LoadStep.LOAD, model=model, calls=calls)  # 3
+    loaded = time.monotonic()
+    copy = await server.wait_until_listed(model=model, digest=digests.get(model))  # 4
+    return LoadResult(copy=copy, was_listed=present is not None, unload_s=unloaded - started, load_s=loaded - unloaded)
+
+
+async def unload_model(
+    *,
+    engine: EngineApi,
+    kind: EngineKind,
+    endpoint: str,
+    model: str,
+    report: LoadReport,
+    limits: LoadLimits,
+    now: float,
+) -> None:
+    """Unload one model, wait until the engine has forgotten it, and report that.
+
+    Raises:
+        LoadFailed: the engine refused, or still lists the model after the limit.
+    """
+    server = _Server(engine=engine, codec=_codec(kind=kind, model=model), endpoint=endpoint, limits=limits, now=now)
+    digests, resident = await server.look(model=model)
+    await server.unload(models=(model,), digests=digests, resident=resident, report=report)
+
+
+def _codec(*, kind: EngineKind, model: str) -> Engine:
+    codec = ENGINES.get(kind)
+    if codec is None:
+        raise LoadFailed(step=LoadStep.ASK, model=model, detail=messages.not_driven(kind=kind))
+    return codec
+
+
+def _find(copies: Sequence[LoadedCopy], *, model: str, digest: str | None) -> LoadedCopy | None:
+    """Find a model among copies by its name or by its weights: a copy is listed under the one name it was loaded by."""
+    for copy in copies:
+        if copy.model == model or (digest is not None and copy.digest == digest):
+            return copy
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Server:
+    """One engine during one load."""
+
+    engine: EngineApi
+    codec: Engine
+    endpoint: str
+    limits: LoadLimits
+    now: float
+
+    async def look(self, *, model: str) -> tuple[dict[str, str], tuple[LoadedCopy, ...]]:
+        """Ask for the digests of what is on disk and for what is in memory."""
+        replies = []
+        for call in self.codec.probe_calls():
+            replies.append(await self.engine.send(endpoint=self.endpoint, call=call))
+            if replies[-1].trouble is not None:
+                break
+        seen = self.codec.parse_probe(replies=replies, now=self.now)
+        if isinstance(seen, ProbeFailure):
+            raise LoadFailed(step=LoadStep.ASK, model=model, detail=seen.detail)
+        return _digests(seen), seen.loaded
+
+    async def unload(
+        self, *, models: Sequence[str], digests: dict[str, str], resident: Sequence[LoadedCopy], report: LoadReport
+    ) -> None:
+        """Unload models one after another, each reported when it is gone, so that a failure leaves nothing untold."""
+        deadline = time.monotonic() + self.limits.unload_s
+        for model in models:
+            digest = digests.get(model)
+            if _find(resident, model=model, digest=digest) is not None:
+                calls = self.codec.unload_calls(model=model, timeout_s=max(deadline - time.monotonic(), 0))
+                await self.step(step=LoadStep.UNLOAD, model=model, calls=calls)
+                await self._wait_until_gone(model=model, digest=digest, deadline=deadline)
+            await report.victim_gone(model=model)
+
+    async def step(self, *, step: LoadStep, model: str, calls: Sequence[HttpCall]) -> None:
+        """Send a step's calls in their order until the engine does it."""
+        detail = ""
+        for call in calls:
+            reply = await self.engine.send(endpoint=self.endpoint, call=call)
+            match self.codec.parse_step(call=call, reply=reply):
+                case StepDone():
+                    return
+                case TryAnotherWay(detail=why):
+                    detail = why
+                case StepFailed(timed_out=True) if step is LoadStep.LOAD:
+                    detail = messages.loads_do_not_finish(model=model, waited_s=self.limits.load_s)
+                    raise LoadFailed(step=step, model=model, detail=detail, hung=True)
+                case StepFailed(detail=why, timed_out=timed_out):
+                    raise LoadFailed(step=step, model=model, detail=why, hung=timed_out)
+        raise LoadFailed(step=step, model=model, detail=detail)
+
+    async def wait_until_listed(self, *, model: str, digest: str | None) -> LoadedCopy:
+        """Ask until the engine lists a model."""
+        deadline = time.monotonic() + self.limits.confirm_s
+        pause = self.limits.first_poll_s
+        while True:
+            copy = _find(await self._residents(step=LoadStep.CONFIRM, model=model), model=model, digest=digest)
+            if copy is not None:
+                return copy
+            if time.monotonic() + pause > deadline:
+                detail = messages.not_listed_after_load(model=model, waited_s=self.limits.confirm_s)
+                raise LoadFailed(step=LoadStep.CONFIRM, model=model, detail=detail)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, self.limits.longest_poll_s)
+
+    async def _wait_until_gone(self, *, model: str, digest: str | None, deadline: float) -> None:
+        pause = self.limits.first_poll_s
+        while _find(await self._residents(step=LoadStep.UNLOAD, model=model), model=model, digest=digest) is not None:
+            if time.monotonic() + pause > deadline:
+                detail = messages.still_resident(model=model, waited_s=self.limits.unload_s)
+                raise LoadFailed(step=LoadStep.UNLOAD, model=model, detail=detail, hung=True)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, self.limits.longest_poll_s)
+
+    async def _residents(self, *, step: LoadStep, model: str) -> tuple[LoadedCopy, ...]:
+        """Ask what is in memory; one bad answer is asked again, three in a row are a failure."""
+        failure: ProbeFailure | None = None
+        for attempt in range(ASK_ATTEMPTS):
+            if attempt:
+                await asyncio.sleep(self.limits.longest_poll_s)
+            reply = await self.engine.send(endpoint=self.endpoint, call=self.codec.residents_call())
+            seen = self.codec.parse_residents(reply=reply, now=self.now)
+            if not isinstance(seen, ProbeFailure):
+                return seen
+            failure = seen
+        assert failure is not None
+        raise LoadFailed(step=step, model=model, detail=failure.detail)
+
+
+def _digests(seen: Observation) -> dict[str, str]:
+    known = {m.model: m.digest for m in seen.available or () if m.digest is not None}
+    return known | {c.model: c.digest for c in seen.loaded if c.digest is not None}
