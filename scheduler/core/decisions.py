@@ -20,9 +20,6 @@ class Verdict(StrEnum):
     COSTS_MORE = "costs-more"
     TIED = "tied"
     OTHER_COPY_FIRST = "other-copy-first"
-    NO_SLOT = "no-slot"
-    DRAINING = "draining"
-    NO_ROOM = "no-room"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

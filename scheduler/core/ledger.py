@@ -4,7 +4,7 @@ House rules: every document is a frozen value; every change is checked against t
 a refused change says why and changes nothing.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from scheduler.core.snapshot import Resident
@@ -75,6 +75,10 @@ class Plan:
     created_at: float = 0.0
     ticket: str | None = None
 
+    def with_ticket(self, ticket: str) -> "Plan":
+        """Make the same plan holding a ticket."""
+        return replace(self, ticket=ticket)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
@@ -99,13 +103,15 @@ class GrantChange:
     """Give a ticket: to a waiter, to a plan, or to a call that never had to wait (delivered at once).
 
     `load` starts a load with this ticket (its victims in `load.evicts`). `replaces` is a planned ticket given back in
-    the same step. `plan` is written with it when the ticket is held for a selected agent.
+    the same step. `plan` is written with it when the ticket is held for a selected agent. `trace` is the decision as
+    people read it, JSON; it goes to the journal and nowhere else.
     """
 
     ticket: Ticket
     load: LoadUnderWay | None = None
     replaces: str | None = None
     plan: Plan | None = None
+    trace: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ House rules: a document has exactly the fields of its value, by the same names; 
 they are empty (the script language cannot tell an empty list from an empty map), so both are read as empty.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -76,12 +76,13 @@ def use(doc: Mapping[str, Any]) -> Use:
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+def _names(kind: Hashable) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))  # type: ignore[arg-type] # the cache wants hashables
 
 
 def _plain(kind: type[T], doc: Mapping[str, Any], **readers: Callable[[Any], Any]) -> T:
-    known = {name: doc[name] for name in _names(kind) if name in doc}
+    hashable: Hashable = kind
+    known = {name: doc[name] for name in _names(hashable) if name in doc}
     return kind(**{name: readers[name](value) if name in readers else value for name, value in known.items()})
 
 

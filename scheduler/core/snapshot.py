@@ -212,11 +212,11 @@ class ClusterSnapshot:
             free -= footprint
         return free
 
-    def with_ticket(self, ticket: Ticket) -> "ClusterSnapshot":
-        """Copy the snapshot with one more ticket, replacing one of the same id."""
+    def with_ticket(self, ticket: Ticket, *, load: LoadUnderWay | None = None) -> "ClusterSnapshot":
+        """Copy the snapshot with one more ticket, and the load that begins with it."""
         server = self.servers[ticket.server]
-        kept = tuple(t for t in server.tickets if t.id != ticket.id)
-        return self.with_server(replace(server, tickets=(*kept, ticket)))
+        loads = server.loads if load is None else (*server.loads, load)
+        return self.with_server(replace(server, tickets=(*server.tickets, ticket), loads=loads))
 
     def without_ticket(self, *, server: str, ticket: str) -> "ClusterSnapshot":
         """Copy the snapshot without one ticket; unchanged when it is not there."""
@@ -226,3 +226,20 @@ class ClusterSnapshot:
     def with_server(self, server: Server) -> "ClusterSnapshot":
         """Copy the snapshot with one server replaced."""
         return replace(self, servers={**self.servers, server.name: server})
+
+    def without_waiter(self, waiter: str) -> "ClusterSnapshot":
+        """Copy the snapshot without a waiter's demand; the snapshot itself when it has none."""
+        wanted = {model: d for model, d in self.demand.items() if waiter in d.waiting}
+        if not wanted:
+            return self
+        changed = {
+            model: replace(demand, waiting={key: at for key, at in demand.waiting.items() if key != waiter})
+            for model, demand in wanted.items()
+        }
+        return replace(self, demand={**self.demand, **changed})
+
+    def with_waiting(self, *, model: str, waiting: Mapping[str, float]) -> "ClusterSnapshot":
+        """Copy the snapshot with more waiters for a model."""
+        demand = self.demand_of(model)
+        changed = replace(demand, waiting={**demand.waiting, **waiting})
+        return replace(self, demand={**self.demand, model: changed})

@@ -1,6 +1,6 @@
 """The values that scheduling is about. Seconds, MiB, tokens; times are Unix seconds."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -86,6 +86,10 @@ class Ticket:
     call: str = ""
     waiter: str | None = None
     plan: str | None = None
+
+    def for_plan(self, *, plan: str) -> "Ticket":
+        """Make the same ticket held for a selected agent instead of a call."""
+        return replace(self, id=f"p-{plan}", state=TicketState.PLANNED, call="", waiter=None, plan=plan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,276 @@
+"""One pass of planning over a snapshot: who gets which place, who waits for what, who stands aside.
+
+House rules: every grant is folded into the snapshot before the next one is decided, so that agents converge on
+one copy; the line's order decides who is asked first, so that nobody barges; the changes are proposals, and the
+ledger checks each.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from scheduler.core import draining
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.decisions import Decision, Evict, Grant, Join, Load, Queue, Reason, StandAside, Use, Wait
+from scheduler.core.explain import trace_json
+from scheduler.core.ledger import Change, DrainChange, GrantChange, StandAsideChange, WaitChange
+from scheduler.core.line import Group, groups, order_of
+from scheduler.core.placement.decide import decide
+from scheduler.core.placement.held import held_decision
+from scheduler.core.snapshot import ClusterSnapshot
+from scheduler.core.types import LoadUnderWay, Ticket, TicketState, Waiter
+
+LOAD_PATIENCE = 3
+"""A load may take this many times its estimate before the wait limit of those who wait for it counts."""
+
+
+@dataclass(kw_only=True)
+class _Pass:
+    """What one pass works on: the folded snapshot, the groups that still wait, the changes so far."""
+
+    snapshot: ClusterSnapshot
+    config: SchedulerConfig
+    held: Mapping[str, Ticket]
+    is_weighted: bool
+    waiting: list[Group]
+    changes: list[Change] = field(default_factory=list)
+    decisions: dict[str, Decision] = field(default_factory=dict)
+
+
+def plan(
+    *,
+    snapshot: ClusterSnapshot,
+    waiters: Iterable[Waiter],
+    held: Mapping[str, Ticket],
+    config: SchedulerConfig,
+    is_weighted: bool,
+) -> tuple[tuple[Change, ...], ClusterSnapshot]:
+    """Plan for every waiter; give the changes and the snapshot with them folded in.
+
+    1. Free slots of warm and loading copies go to the first in line that may use them.
+    2. Loads and evictions are decided group by group, the most urgent first; after each, 1. again: others may join it.
+    3. Whoever can never be placed, or has waited to its limit, stands aside.
+    4. Who still waits is told what for; who has waited too long for models in use may get a drain.
+
+    `held` maps plan ids to the planned tickets they hold. Waiters that are granted already matter for 3. alone.
+    """
+    everyone = tuple(waiters)
+    holders = {ticket.agent for ticket in held.values()}
+    waiting = [waiter for waiter in everyone if waiter.is_waiting]
+    line = groups(waiters=waiting, holders=holders, now=snapshot.now, config=config, is_weighted=is_weighted)
+    work = _Pass(snapshot=snapshot, config=config, held=held, is_weighted=is_weighted, waiting=line)
+    work.changes.extend(_ended_drains(snapshot=snapshot, waiting=waiting))
+    while _grant_slots(work) or _grant_load(work):
+        pass
+    _stand_aside(work)
+    work.changes.extend(_overdue_loads(snapshot=snapshot, waiters=everyone))
+    _describe(work)
+    _drain(work)
+    return tuple(work.changes), work.snapshot
+
+
+def ticket_for(*, waiter: Waiter, decision: Grant, now: float) -> tuple[Ticket, LoadUnderWay | None]:
+    """Make the ticket, and the load that begins with it, that a grant gives a waiter.
+
+    The ticket's id comes from the waiter's: nobody knows it before it is handed out, and a waiter is served once.
+    """
+    footprint = decision.footprint_mib if isinstance(decision, Load | Evict) else None
+    evicts = decision.evicts if isinstance(decision, Evict) else ()
+    ticket = Ticket(
+        id=f"t-{waiter.id}",
+        server=decision.server,
+        agent=waiter.agent,
+        model=decision.model,
+        state=TicketState.ACTIVE if isinstance(decision, Use) else TicketState.LOADING,
+        started_at=now,
+        footprint_mib=footprint,
+        priority=waiter.priority,
+        crew=waiter.crew,
+        thread=waiter.thread,
+        phase=waiter.phase,
+        purpose=waiter.purpose,
+        action=decision.action,
+        evicted=evicts,
+        arrived_at=waiter.arrived_at,
+        granted_at=now,
+        call=waiter.id,
+        waiter=waiter.id,
+        plan=None,
+    )
+    if footprint is None:
+        return ticket, None
+    load = LoadUnderWay(
+        server=decision.server, model=decision.model, footprint_mib=footprint, started_at=now, evicts=evicts
+    )
+    return ticket, load
+
+
+def _decide(work: _Pass, waiter: Waiter) -> Decision:
+    ticket = None if waiter.plan is None else work.held.get(waiter.plan)
+    if ticket is not None:
+        decision = held_decision(snapshot=work.snapshot, request=waiter.request(), ticket=ticket)
+        if decision is not None:
+            return decision
+        # The held place is no good any more: it is decided as if it had been given back.
+        without = work.snapshot.without_ticket(server=ticket.server, ticket=ticket.id)
+        return decide(request=waiter.request(), snapshot=without)
+    return decide(request=waiter.request(), snapshot=work.snapshot)
+
+
+def _grant_slots(work: _Pass) -> bool:
+    """Give free slots to the first in line, until none of the groups can use one. Say whether any was given."""
+    granted = False
+    asked: list[Group] = []
+    line = list(work.waiting)
+    while line:
+        group = line.pop(0)
+        decision = _decide(work, group.head)
+        if not isinstance(decision, Use | Join):
+            work.decisions[group.head.id] = decision
+            asked.append(group)
+            continue
+        _grant(work, group.head, decision)
+        granted = True
+        rest = group.members[1:]
+        if rest:
+            # Its next member takes its turn behind whoever comes before it now.
+            line = sorted([*line, _regroup(work, rest)], key=lambda g: g.order)
+    work.waiting = sorted(asked, key=lambda group: group.order)
+    return granted
+
+
+def _regroup(work: _Pass, members: tuple[Waiter, ...]) -> Group:
+    order = order_of(waiter=members[0], now=work.snapshot.now, config=work.config, is_weighted=work.is_weighted)
+    return Group(members=members, order=order)
+
+
+def _grant_load(work: _Pass) -> bool:
+    """Begin the most urgent load or eviction, if any group's head wants one."""
+    _count_newcomers(work)
+    wanting = []
+    for group in work.waiting:
+        decision = _decide(work, group.head)
+        work.decisions[group.head.id] = decision
+        if isinstance(decision, Load | Evict):
+            load_s = work.snapshot.servers[decision.server].load_seconds(decision.footprint_mib)
+            urgency = group.urgency(now=work.snapshot.now, load_s=load_s)
+            wanting.append(((group.order[0], -urgency, group.order), group, decision))
+    if not wanting:
+        return False
+    _, group, decision = min(wanting, key=lambda entry: entry[0])
+    _grant(work, group.head, decision)
+    rest = group.members[1:]
+    others = [other for other in work.waiting if other is not group]
+    work.waiting = [*others, _regroup(work, rest)] if rest else others
+    work.waiting.sort(key=lambda g: g.order)
+    return True
+
+
+def _count_newcomers(work: _Pass) -> None:
+    """Let what newcomers wait for protect it: the ledger does not know yet what they were told."""
+    for group in work.waiting:
+        decision = work.decisions[group.head.id]
+        newcomers = {waiter.id: waiter.arrived_at for waiter in group.members if not waiter.model}
+        if newcomers and isinstance(decision, Queue | Wait):
+            work.snapshot = work.snapshot.with_waiting(model=decision.model, waiting=newcomers)
+
+
+def _grant(work: _Pass, waiter: Waiter, decision: Grant) -> None:
+    ticket, load = ticket_for(waiter=waiter, decision=decision, now=work.snapshot.now)
+    planned = None if waiter.plan is None else work.held.get(waiter.plan)
+    if planned is not None:
+        work.snapshot = work.snapshot.without_ticket(server=planned.server, ticket=planned.id)
+        if (planned.server, planned.model) == (ticket.server, ticket.model):
+            ticket = replace(ticket, action=planned.action, evicted=planned.evicted)
+    replaces = None if planned is None else planned.id
+    trace = trace_json(decision)
+    work.changes.append(GrantChange(ticket=ticket, load=load, replaces=replaces, trace=trace))
+    work.snapshot = work.snapshot.with_ticket(ticket, load=load).without_waiter(waiter.id)
+    work.decisions.pop(waiter.id, None)
+
+
+def _stand_aside(work: _Pass) -> None:
+    """End the waits of heads that can never be placed, and of everybody past the limit."""
+    left: list[Group] = []
+    for group in work.waiting:
+        decision = work.decisions[group.head.id]
+        is_hopeless = isinstance(decision, StandAside)
+        staying = []
+        for waiter in group.members:
+            if is_hopeless or work.snapshot.now >= waiter.limit_at:
+                reason = decision.reason if isinstance(decision, StandAside) else Reason.GPU_BUSY
+                trace = trace_json(decision)
+                change = StandAsideChange(waiter=waiter.id, reason=reason.value, model=decision.model, trace=trace)
+                work.changes.append(change)
+            else:
+                staying.append(waiter)
+        if staying:
+            work.decisions[staying[0].id] = decision
+            left.append(_regroup(work, tuple(staying)))
+    work.waiting = left
+
+
+def _overdue_loads(*, snapshot: ClusterSnapshot, waiters: Sequence[Waiter]) -> Iterable[Change]:
+    """End the waits of granted callers whose load has outlived both their limit and all patience."""
+    loading = {
+        ticket.waiter: (server, ticket)
+        for server in snapshot.servers.values()
+        for tickets in server.loading.values()
+        for ticket in tickets
+        if ticket.waiter is not None
+    }
+    for waiter in waiters:
+        if waiter.ticket is None or snapshot.now < waiter.limit_at or waiter.id not in loading:
+            continue
+        server, ticket = loading[waiter.id]
+        footprint = snapshot.footprint(server=server, model=ticket.model)
+        patience = LOAD_PATIENCE * server.load_seconds(footprint or 0)
+        started_at = min((x.started_at for x in server.loads if x.model == ticket.model), default=ticket.started_at)
+        if snapshot.now >= started_at + patience:
+            yield StandAsideChange(waiter=waiter.id, reason=Reason.GPU_BUSY.value, model=ticket.model)
+
+
+def _describe(work: _Pass) -> None:
+    """Write down for each waiter what it waits for, where that has changed."""
+    for group in work.waiting:
+        decision = work.decisions[group.head.id]
+        assert isinstance(decision, Queue | Wait)
+        server = decision.server if isinstance(decision, Queue) else None
+        for waiter in group.members:
+            is_head = waiter is group.head
+            same = (waiter.model, waiter.action) == (decision.model, decision.action)
+            if same and (waiter.server == server or not is_head):
+                continue
+            described = replace(waiter, model=decision.model, server=server, action=decision.action)
+            work.changes.append(WaitChange(waiter=described, trace=trace_json(decision)))
+
+
+def _ended_drains(*, snapshot: ClusterSnapshot, waiting: Sequence[Waiter]) -> Iterable[Change]:
+    """End drains whose waiter waits no longer, or whose server is closed to calls."""
+    ids = {waiter.id for waiter in waiting}
+    for server in snapshot.servers.values():
+        drain = server.drain
+        if drain is not None and (drain.waiter not in ids or not server.is_open):
+            yield DrainChange(server=server.name, drain=None)
+
+
+def _drain(work: _Pass) -> None:
+    """Begin drains for the oldest waiters of each class that only models in use or waited for keep out."""
+    drained = {server.drain.waiter for server in work.snapshot.servers.values() if server.drain is not None}
+    allowed = draining.drains_allowed(snapshot=work.snapshot)
+    by_age = sorted(work.waiting, key=lambda group: (group.order[0], group.head.arrived_at, group.head.id))
+    for group in by_age:
+        head = group.head
+        decision = work.decisions[head.id]
+        if allowed <= 0:
+            return
+        if head.id in drained or not isinstance(decision, Wait):
+            continue
+        if not draining.is_due(waiter=head, now=work.snapshot.now, config=work.config):
+            continue
+        chosen = draining.choose(snapshot=work.snapshot, waiter=head, model=decision.model)
+        if chosen is None:
+            continue
+        name, drain = chosen
+        work.changes.append(DrainChange(server=name, drain=drain))
+        work.snapshot = work.snapshot.with_server(replace(work.snapshot.servers[name], drain=drain))
+        allowed -= 1

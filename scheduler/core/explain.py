@@ -1,0 +1,37 @@
+"""A decision as people and programs read it: the JSON of the API, with why each option lost."""
+
+import json
+from typing import Any
+
+from scheduler.core.decisions import Decision, Evict, Join, Load, Option, Queue, Use
+from scheduler.core.messages import option_sentence
+
+
+def decision_doc(decision: Decision) -> dict[str, Any]:
+    """Write a decision as the answer of `POST /api/v1/decide` (scheduling rules, section 3)."""
+    return {
+        "action": decision.action,
+        "server": decision.server if isinstance(decision, Use | Join | Queue | Load | Evict) else None,
+        "model": decision.model,
+        "evicts": list(decision.evicts) if isinstance(decision, Evict) else [],
+        "reason": getattr(decision, "reason", None),
+        "costSeconds": getattr(decision, "cost_s", 0.0),
+        "options": [option_doc(option) for option in decision.options],
+    }
+
+
+def option_doc(option: Option) -> dict[str, Any]:
+    """Write one option of the trace."""
+    return {
+        "action": option.action,
+        "server": option.server,
+        "model": option.model,
+        "costSeconds": option.cost_s,
+        "evicts": list(option.evicts),
+        "why": option_sentence(option=option),
+    }
+
+
+def trace_json(decision: Decision) -> str:
+    """Write a decision for the journal."""
+    return json.dumps(decision_doc(decision), separators=(",", ":"))

@@ -1,0 +1,72 @@
+"""The line of waiters: who is served before whom, and which of them are one group (scheduling rules, section 4)."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.types import Priority, Waiter
+
+AGE_UNIT_S = 30.0
+LOAD_OVERHEAD_S = 2.0
+
+Order = tuple[int, float, float, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Waiters that would all be decided alike, in their order. Only the head is decided."""
+
+    members: tuple[Waiter, ...]
+    order: Order
+
+    @property
+    def head(self) -> Waiter:
+        """Give the member whose turn is first."""
+        return self.members[0]
+
+    def urgency(self, *, now: float, load_s: float) -> float:
+        """Weigh a load for this group: many short waits ended by one load beat strict turns."""
+        oldest = min(waiter.arrived_at for waiter in self.members)
+        return len(self.members) * (1 + (now - oldest) / AGE_UNIT_S) / (load_s + LOAD_OVERHEAD_S)
+
+
+def class_rank(*, waiter: Waiter, now: float, config: SchedulerConfig) -> int:
+    """Give 0 to interactive waiters and to background ones that have waited too long, 1 to the rest."""
+    has_aged = now - waiter.arrived_at > config.background_ages_s
+    return 0 if waiter.priority == Priority.INTERACTIVE or has_aged else 1
+
+
+def order_of(*, waiter: Waiter, now: float, config: SchedulerConfig, is_weighted: bool) -> Order:
+    """Give the key that sorts the line: class, fair share where crews have weights, arrival, id."""
+    rank = class_rank(waiter=waiter, now=now, config=config)
+    return (rank, waiter.start_tag if is_weighted else 0.0, waiter.arrived_at, waiter.id)
+
+
+def groups(
+    *,
+    waiters: Iterable[Waiter],
+    holders: Collection[str],
+    now: float,
+    config: SchedulerConfig,
+    is_weighted: bool,
+) -> list[Group]:
+    """Sort waiters into groups, the group whose head comes first leading.
+
+    `holders` are the agents with a place held for them: what is lent to them alone makes a group of their own.
+    """
+    lines: dict[object, list[tuple[Order, Waiter]]] = {}
+    for waiter in waiters:
+        order = order_of(waiter=waiter, now=now, config=config, is_weighted=is_weighted)
+        own = (waiter.agent, waiter.plan) if waiter.agent in holders else None
+        key = (order[0], waiter.candidates, waiter.tolerance, waiter.priority, prompt_bucket(waiter.prompt_tokens), own)
+        lines.setdefault(key, []).append((order, waiter))
+    found = []
+    for line in lines.values():
+        line.sort(key=lambda entry: entry[0])
+        found.append(Group(members=tuple(waiter for _, waiter in line), order=line[0][0]))
+    return sorted(found, key=lambda group: group.order)
+
+
+def prompt_bucket(prompt_tokens: int | None) -> int | None:
+    """Give the power of two that a prompt's length fills; None when the length is unknown."""
+    return None if prompt_tokens is None else prompt_tokens.bit_length()

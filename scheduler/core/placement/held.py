@@ -1,0 +1,28 @@
+"""What a call does with the place that was held for it at selection (scheduling rules, section 6)."""
+
+from scheduler.core.decisions import Decision, Join, Queue, Use
+from scheduler.core.placement import fit
+from scheduler.core.placement.estimates import rest_of_load, wait_seconds
+from scheduler.core.snapshot import ClusterSnapshot
+from scheduler.core.types import CallRequest, Ticket
+
+
+def held_decision(*, snapshot: ClusterSnapshot, request: CallRequest, ticket: Ticket) -> Decision | None:
+    """Take the held place, or queue on it while it is lent; None when the server is not good for the call any more."""
+    candidate = next((c for c in request.acceptable if c.model == ticket.model), None)
+    server = snapshot.servers.get(ticket.server)
+    if candidate is None or server is None:
+        return None
+    for loading in (False, True):
+        places = fit.copies(snapshot=snapshot, candidate=candidate, request=request, loading=loading)
+        if server not in places:
+            continue
+        model = ticket.model
+        if not fit.has_free_slot(server=server, model=model, request=request):
+            cost_s = wait_seconds(snapshot=snapshot, server=server, model=model, request=request)
+            return None if cost_s is None else Queue(server=server.name, model=model, cost_s=cost_s)
+        if loading:
+            cost_s = rest_of_load(snapshot=snapshot, server=server, model=model)
+            return Join(server=server.name, model=model, cost_s=cost_s)
+        return Use(server=server.name, model=model)
+    return None
