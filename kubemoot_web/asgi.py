@@ -1,7 +1,9 @@
-"""The ASGI application: HTTP, WebSocket and the process's own start and end."""
+"""The ASGI application: HTTP, WebSocket, and what a web process does when it starts and ends."""
 
 import os
+from typing import Any
 
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubemoot_web.settings.prod")
@@ -11,11 +13,22 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402 - Django must be set
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
+from kubemoot_web.api.body_limit import BodyLimit  # noqa: E402
 from kubemoot_web.live.routing import websocket_urlpatterns  # noqa: E402
+
+
+async def lifespan(scope: Any, receive: Any, send: Any) -> None:
+    """Start the scheduler's runtime before the first request, and let go of it after the last."""
+    await receive()  # lifespan.startup
+    await send({"type": "lifespan.startup.complete"})
+    await receive()  # lifespan.shutdown
+    await send({"type": "lifespan.shutdown.complete"})
+
 
 application = ProtocolTypeRouter(
     {
-        "http": django_application,
+        "lifespan": lifespan,
+        "http": BodyLimit(django_application, limit=settings.KUBEMOOT.max_body_bytes),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )

@@ -2,10 +2,22 @@
 
 import os
 
-from celery import Celery
+from celery import Celery, signals
+
+HEARTBEAT_KEY = "worker-alive"
+HEARTBEAT_LIFETIME_S = 15
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubemoot_web.settings.prod")
 
 app = Celery("kubemoot")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@signals.task_postrun.connect
+def leave_sign_of_life(sender: object = None, **_: object) -> None:
+    """Tell /readyz that a worker takes tasks and finishes them."""
+    if getattr(sender, "name", "") == "scheduler.tick":
+        from django.core.cache import cache  # the settings are not ready when this module is imported
+
+        cache.set(HEARTBEAT_KEY, os.getpid(), timeout=HEARTBEAT_LIFETIME_S)

@@ -1,5 +1,14 @@
 """Page routes."""
 
-from django.urls import URLPattern
+from django.contrib.auth.views import LogoutView
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from kubemoot_web.pages import health, identity
+
+urlpatterns = [
+    path("healthz", health.alive, name="healthz"),
+    path("readyz", health.ready, name="readyz"),
+    path("login/", identity.SignIn.as_view(), name="login"),
+    path("login/link/<str:token>/", identity.by_link, name="login-link"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+]

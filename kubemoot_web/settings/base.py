@@ -36,7 +36,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "kubemoot_web.access.ContentSecurityPolicy",
+    "kubemoot_web.access.middleware.ContentSecurityPolicy",
+    "kubemoot_web.api.errors.OneErrorShape",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

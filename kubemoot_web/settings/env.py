@@ -182,10 +182,10 @@ class Env(BaseSettings):
     def settings_customise_sources(
         cls,
         settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
+        init_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's hook
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's hook
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's hook
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read secrets from the files that variables name, then the environment; nothing else."""
         return (SecretFiles(settings_cls), env_settings)
@@ -194,7 +194,7 @@ class Env(BaseSettings):
 class SecretFiles(PydanticBaseSettingsSource):
     """Reads the secrets that `<VARIABLE>_FILE` points to."""
 
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002 - pydantic's hook
         """Read one secret, or None where no file is named."""
         name = str(field.validation_alias)
         path = os.environ.get(f"{name}_FILE") if name in FROM_FILE else None

@@ -1,4 +1,4 @@
-"""Who asks, and what they may do."""
+"""Headers that every answer carries."""
 
 from collections.abc import Awaitable, Callable
 

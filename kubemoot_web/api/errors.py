@@ -1,0 +1,135 @@
+"""Every error of the REST API in one shape: `{"error": {"code", "message", "details"}}`.
+
+This is the only place that turns an exception into a status code. A domain error gets a row in `DOMAIN_ERRORS`; its
+text is the message, and its `details` (where it has some) the details.
+"""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.core.exceptions import RequestDataTooBig
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+
+from kubemoot_web.access import Forbidden
+
+CODES = {
+    400: ("bad-request", "The request cannot be understood."),
+    401: ("unauthorized", "Send a token: `Authorization: Bearer <token>` (made by `manage.py token NAME`)."),
+    403: ("forbidden", "This is not allowed."),
+    404: ("not-found", "There is nothing at this address."),
+    405: ("method-not-allowed", "This address does not answer to this method."),
+    413: ("too-large", "The body is larger than KUBEMOOT_MAX_BODY_BYTES allows."),
+    415: ("unsupported-media-type", "Send JSON or YAML."),
+    422: ("invalid", "Some fields are not right."),
+    429: ("too-many-requests", "Too many requests: wait a little."),
+    500: ("internal", "Something went wrong inside Kubemoot; its log says more."),
+    503: ("unavailable", "Kubemoot cannot answer right now: try again in a moment."),
+}
+DOMAIN_ERRORS: dict[type[Exception], tuple[int, str]] = {
+    Forbidden: (403, "forbidden"),
+}
+
+
+def error_body(*, code: str, message: str, details: Sequence[Any] = ()) -> dict[str, Any]:
+    """Make the body of an error answer."""
+    return {"error": {"code": code, "message": message, "details": list(details)}}
+
+
+def error_response(
+    *, status: int, code: str | None = None, message: str | None = None, details: Sequence[Any] = ()
+) -> JsonResponse:
+    """Make an error answer; what is not said comes from the table."""
+    usual_code, usual_message = CODES.get(status, CODES[400] if status < 500 else CODES[500])
+    body = error_body(code=code or usual_code, message=message or usual_message, details=details)
+    response = JsonResponse(body, status=status)
+    if status == 401:
+        response["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def register(api: NinjaAPI) -> None:
+    """Teach the API to answer errors in this shape."""
+    api.add_exception_handler(AuthenticationError, _plain(status=401))
+    api.add_exception_handler(Http404, _plain(status=404))
+    api.add_exception_handler(RequestDataTooBig, _plain(status=413))
+    api.add_exception_handler(ValidationError, _invalid)
+    api.add_exception_handler(HttpError, _http_error)
+    for kind in DOMAIN_ERRORS:
+        api.add_exception_handler(kind, _domain_error)
+
+
+def _plain(*, status: int) -> Callable[[HttpRequest, Exception], HttpResponse]:
+    """Make a handler that says what the table says."""
+
+    def handler(request: HttpRequest, exc: Exception) -> HttpResponse:
+        return error_response(status=status)
+
+    return handler
+
+
+def _domain_error(request: HttpRequest, exc: Exception) -> HttpResponse:
+    """Answer a domain error by the row of its nearest class."""
+    status, code = next(DOMAIN_ERRORS[kind] for kind in type(exc).__mro__ if kind in DOMAIN_ERRORS)
+    return error_response(status=status, code=code, message=str(exc), details=getattr(exc, "details", ()))
+
+
+def _http_error(request: HttpRequest, exc: HttpError) -> HttpResponse:
+    """Answer an error that names its status itself."""
+    return error_response(status=exc.status_code, message=exc.message)
+
+
+def _invalid(request: HttpRequest, exc: ValidationError) -> HttpResponse:
+    """Answer a request with wrong fields, each with its path, never repeating what was sent: it may be a prompt."""
+    details = [{"field": _path(problem["loc"]), "message": problem["msg"]} for problem in exc.errors]
+    first = details[0] if details else {"field": "", "message": CODES[422][1]}
+    return error_response(status=422, message=f"{first['field']}: {first['message']}".lstrip(": "), details=details)
+
+
+def _path(loc: Sequence[Any]) -> str:
+    """Write a field's path without the name of the schema that ninja puts in it."""
+    source, *rest = loc
+    if source == "body" and len(rest) > 1:
+        rest = rest[1:]
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest).lstrip(".")
+    return path or str(source)
+
+
+class OneErrorShape:
+    """Middleware: what Django itself refuses below /api/v1 (no such address, wrong method) takes the same shape."""
+
+    sync_capable = async_capable = True
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]) -> None:
+        """Remember the next layer, and whether it is asynchronous."""
+        self.get_response = get_response
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        """Translate the answer where it needs it."""
+        return self._later(request) if iscoroutinefunction(self) else _translated(request, self.get_response(request))
+
+    async def _later(self, request: HttpRequest) -> HttpResponseBase:
+        """Translate an answer that is awaited."""
+        return _translated(request, await self.get_response(request))
+
+
+def _translated(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    """Put an error that is no JSON yet into the one shape, its headers kept."""
+    is_json = "json" in response.get("Content-Type", "")
+    if response.status_code < 400 or is_json or not request.path.startswith("/api/v1"):
+        return response
+    translated = error_response(status=response.status_code)
+    if response.has_header("Allow"):
+        translated["Allow"] = response["Allow"]
+    return translated
+
+
+def error_bytes(*, status: int) -> bytes:
+    """Make an error body for those who answer below Django."""
+    code, message = CODES[status]
+    return json.dumps(error_body(code=code, message=message)).encode()

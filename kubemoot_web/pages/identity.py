@@ -1,0 +1,56 @@
+"""Signing in and out."""
+
+from django.contrib.auth import login
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from kubemoot_web.access import sign_in
+
+PAUSED = "Too many wrong passwords. Wait a little before you try again."
+
+
+def address_of(request: HttpRequest) -> str:
+    """Name the address that a request came from."""
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+class SlowedLoginForm(AuthenticationForm):
+    """Name and password, slower with every wrong guess."""
+
+    def clean(self) -> dict[str, object]:
+        """Check the password, unless this account is paused for this address."""
+        who = {"account": str(self.cleaned_data.get("username", "")), "address": address_of(self.request)}
+        if sign_in.must_pause(**who):
+            self.add_error(None, PAUSED)
+            return self.cleaned_data
+        try:
+            cleaned = super().clean()
+        except Exception:
+            sign_in.wrong_password(**who)
+            raise
+        sign_in.right_password(**who)
+        return cleaned
+
+
+class SignIn(LoginView):
+    """The login page."""
+
+    authentication_form = SlowedLoginForm
+    redirect_authenticated_user = True
+
+
+@require_GET
+@never_cache
+def by_link(request: HttpRequest, token: str) -> HttpResponse:
+    """Log in whoever holds a one-time link."""
+    if request.user.is_authenticated:
+        return redirect("/")  # browsers open typed addresses ahead of time: the second opening is the person's own
+    user = sign_in.login_link_user(token=token)
+    if user is None:
+        return render(request, "registration/link_used.html", status=403)
+    login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+    return redirect("/")
