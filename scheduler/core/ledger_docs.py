@@ -4,10 +4,9 @@ House rules: a document has exactly the fields of its value, by the same names; 
 they are empty (the script language cannot tell an empty list from an empty map), so both are read as empty.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache
 from typing import Any, TypeVar
 
 from scheduler.core.ledger import Intent, Plan, ServerConfig, ServerLearned, ServerRecord, ServerSeen, Use
@@ -16,6 +15,7 @@ from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticke
 
 Doc = dict[str, Any]
 T = TypeVar("T")
+_FIELDS: dict[type[Any], tuple[str, ...]] = {}
 
 
 def to_doc(value: Any) -> Any:
@@ -75,14 +75,14 @@ def use(doc: Mapping[str, Any]) -> Use:
     return _plain(Use, doc)
 
 
-@cache
-def _names(kind: Hashable) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))  # type: ignore[arg-type] # the cache wants hashables
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    if kind not in _FIELDS:
+        _FIELDS[kind] = tuple(field.name for field in fields(kind))
+    return _FIELDS[kind]
 
 
 def _plain(kind: type[T], doc: Mapping[str, Any], **readers: Callable[[Any], Any]) -> T:
-    hashable: Hashable = kind
-    known = {name: doc[name] for name in _names(hashable) if name in doc}
+    known = {name: doc[name] for name in _names(kind) if name in doc}
     return kind(**{name: readers[name](value) if name in readers else value for name, value in known.items()})
 
 
