@@ -1,0 +1,245 @@
+"""The inside of a simulated engine: what is in its memory, who holds it, what it does when memory is short.
+
+Like the real one it loads one model at a time, reloads a model for another context, keeps a model for its keep-alive
+after the last call, and makes room by itself for a model that does not fit: exactly what nobody should make it do.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from providers.simulator.catalog import SimulatedModel
+from providers.simulator.faults import Faults
+from providers.simulator.journal import Journal
+
+
+class QueueFull(Exception):
+    """As many calls wait as the engine lets wait."""
+
+
+class LoadBroke(Exception):
+    """A load ended without the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineConfig:
+    """What the machine can do. `speed` makes loads and answers so many times faster; keep-alives stay as written."""
+
+    memory_mib: int
+    models: dict[str, SimulatedModel]
+    slots: int = 1
+    max_queue: int = 512
+    load_mib_per_s: float = 1024.0
+    tokens_per_s: float = 40.0
+    prompt_tokens_per_s: float = 2000.0
+    answer_tokens: int = 48
+    unload_s: float = 0.2
+    keep_alive_s: float = 300.0
+    context_length: int = 4096
+    version: str = "0.12.0"
+    speed: float = 1.0
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Copy:
+    """One model in memory, from the start of its load until its memory is free again."""
+
+    model: SimulatedModel
+    num_ctx: int
+    vram_mib: int
+    slots: asyncio.Semaphore
+    keep_alive_s: float = 300.0
+    holders: int = 0
+    is_broken: bool = False
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+    idle_since: float = 0.0
+    expiry: asyncio.TimerHandle | None = None
+    departure: "asyncio.Task[None] | None" = None
+
+    @property
+    def host_mib(self) -> int:
+        """Give what runs from host memory because the card is too small."""
+        return self.model.footprint_mib - self.vram_mib
+
+
+class SimulatedEngine:
+    """Memory, loads and slots of one server. It lives in one event loop."""
+
+    def __init__(self, *, config: EngineConfig) -> None:
+        """Begin with an empty memory."""
+        self.config = config
+        self.faults = Faults()
+        self.journal = Journal()
+        self.copies: dict[str, Copy] = {}
+        self.waiting = 0
+        self._loading = asyncio.Lock()
+        self._somebody_left = asyncio.Event()
+
+    @property
+    def free_mib(self) -> int:
+        """Work out the memory that no copy holds, those still leaving included."""
+        return self.config.memory_mib - sum(copy.vram_mib for copy in self.copies.values())
+
+    def now(self) -> float:
+        """Read the loop's clock: seconds that never jump."""
+        return asyncio.get_running_loop().time()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait simulated seconds."""
+        await asyncio.sleep(seconds / self.config.speed)
+
+    @asynccontextmanager
+    async def hold(
+        self, *, model: SimulatedModel, num_ctx: int | None, keep_alive_s: float | None
+    ) -> AsyncIterator[Copy]:
+        """Hold a copy of a model for as long as the body runs, loading it first when it is not there.
+
+        Raises:
+            LoadBroke: the load failed.
+        """
+        wanted = num_ctx or self.config.context_length
+        copy = await self._settled_copy(model=model, num_ctx=wanted)
+        if keep_alive_s is not None:
+            copy.keep_alive_s = keep_alive_s
+        try:
+            yield copy
+        finally:
+            self._release(copy)
+
+    def enter_queue(self) -> None:
+        """Count one more call that waits.
+
+        Raises:
+            QueueFull: no more may wait.
+        """
+        if self.faults.is_on("busy503") or self.waiting >= self.config.max_queue:
+            raise QueueFull
+        self.waiting += 1
+
+    def leave_queue(self) -> None:
+        """Count one call less that waits."""
+        self.waiting -= 1
+
+    def unload(self, *, model: SimulatedModel) -> None:
+        """Let a model go as soon as its last call has ended. Returns at once, as the real engine does."""
+        self.journal.note("unload", at=self.now(), model=model.name)
+        copy = self.copies.get(model.digest)
+        if copy is not None and not self.faults.is_on("unload_ignored"):
+            self._depart(copy)
+
+    def close(self) -> None:
+        """Forget everything that is still planned."""
+        for copy in self.copies.values():
+            if copy.expiry is not None:
+                copy.expiry.cancel()
+            if copy.departure is not None:
+                copy.departure.cancel()
+
+    async def _settled_copy(self, *, model: SimulatedModel, num_ctx: int) -> Copy:
+        while True:
+            copy = self.copies.get(model.digest)
+            if copy is None or copy.departure is not None or copy.num_ctx != num_ctx:
+                copy = await self._bring_in(model=model, num_ctx=num_ctx)
+            self._hold(copy)
+            try:
+                await copy.settled.wait()
+            except BaseException:
+                self._release(copy)
+                raise
+            if not copy.is_broken:
+                return copy
+            self._release(copy)  # whoever loaded it gave up: try for ourselves
+
+    async def _bring_in(self, *, model: SimulatedModel, num_ctx: int) -> Copy:
+        async with self._loading:
+            copy = self.copies.get(model.digest)
+            if copy is not None and copy.departure is None and copy.num_ctx == num_ctx:
+                return copy
+            if copy is not None:
+                if copy.departure is None:
+                    self.journal.reloads += 1
+                    self.journal.note("reload", at=self.now(), model=model.name, numCtx=num_ctx)
+                await asyncio.shield(self._depart(copy))
+            vram = min(model.footprint_mib, self.config.memory_mib)
+            await self._make_room(vram)
+            copy = Copy(
+                model=model,
+                num_ctx=num_ctx,
+                vram_mib=vram,
+                slots=asyncio.Semaphore(self.config.slots),
+                keep_alive_s=self.config.keep_alive_s,
+            )
+            copy.idle.set()
+            self.copies[model.digest] = copy
+            await self._load(copy)
+            return copy
+
+    async def _load(self, copy: Copy) -> None:
+        name = copy.model.name
+        self.journal.note("load_start", at=self.now(), model=name, numCtx=copy.num_ctx)
+        try:
+            await self.faults.lifted("load_hang")
+            await self.pause(copy.model.footprint_mib / self.config.load_mib_per_s)
+            if self.faults.is_on("load_fail"):
+                raise LoadBroke
+        except BaseException:  # also when the client left: the real engine gives up the load then
+            copy.is_broken = True
+            self._forget(copy)
+            self.journal.note("load_abort", at=self.now(), model=name)
+            raise
+        finally:
+            copy.settled.set()
+        self.journal.note("load_end", at=self.now(), model=name)
+
+    async def _make_room(self, needed_mib: int) -> None:
+        """Evict idle models until there is room, longest idle first; wait for busy ones when there are no idle ones."""
+        while self.free_mib < needed_mib:
+            idle = [c for c in self.copies.values() if c.holders == 0 and c.departure is None]
+            if idle:
+                victim = min(idle, key=lambda copy: copy.idle_since)
+                self.journal.self_evictions += 1
+                self.journal.note("self_evict", at=self.now(), model=victim.model.name)
+                self._depart(victim)
+            self._somebody_left.clear()
+            await self._somebody_left.wait()
+
+    def _hold(self, copy: Copy) -> None:
+        copy.holders += 1
+        copy.idle.clear()
+        if copy.expiry is not None:
+            copy.expiry.cancel()
+            copy.expiry = None
+
+    def _release(self, copy: Copy) -> None:
+        copy.holders -= 1
+        if copy.holders:
+            return
+        copy.idle.set()
+        copy.idle_since = self.now()
+        self._somebody_left.set()
+        if copy.keep_alive_s >= 0 and copy.departure is None and not copy.is_broken:
+            loop = asyncio.get_running_loop()
+            copy.expiry = loop.call_later(copy.keep_alive_s, self._depart, copy)
+
+    def _depart(self, copy: Copy) -> "asyncio.Task[None]":
+        if copy.departure is None:
+            copy.departure = asyncio.get_running_loop().create_task(self._put_out(copy))
+        return copy.departure
+
+    async def _put_out(self, copy: Copy) -> None:
+        await copy.settled.wait()
+        await copy.idle.wait()
+        await self.pause(self.config.unload_s)
+        if not copy.is_broken:
+            self._forget(copy)
+            self.journal.note("unload_end", at=self.now(), model=copy.model.name)
+
+    def _forget(self, copy: Copy) -> None:
+        if copy.expiry is not None:
+            copy.expiry.cancel()
+            copy.expiry = None
+        if self.copies.get(copy.model.digest) is copy:
+            del self.copies[copy.model.digest]
+        self._somebody_left.set()

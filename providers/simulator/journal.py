@@ -1,0 +1,46 @@
+"""What happened at a simulated engine, in order, so that a test can prove what was and was not done to it."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_EVENTS = 20_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Journal:
+    """The events and counters of one engine. `in_flight` counts calls that arrived and did not end, queued ones too."""
+
+    events: list[dict[str, Any]] = field(default_factory=list)
+    in_flight: Counter[str] = field(default_factory=Counter)
+    max_in_flight: Counter[str] = field(default_factory=Counter)
+    requests: Counter[str] = field(default_factory=Counter)
+    self_evictions: int = 0
+    reloads: int = 0
+
+    def note(self, event: str, *, at: float, model: str, **facts: Any) -> None:
+        """Write down one event."""
+        if len(self.events) < MAX_EVENTS:
+            self.events.append({"at": round(at, 4), "event": event, "model": model, **facts})
+
+    def call_started(self, *, at: float, model: str) -> None:
+        """Count a call that arrived."""
+        self.in_flight[model] += 1
+        self.max_in_flight[model] = max(self.max_in_flight[model], self.in_flight[model])
+        self.note("call_start", at=at, model=model, inFlight=self.in_flight[model])
+
+    def call_ended(self, *, at: float, model: str, how: str) -> None:
+        """Count a call that ended: done, aborted, refused or failed."""
+        self.in_flight[model] -= 1
+        self.note("call_end", at=at, model=model, how=how)
+
+    def shown(self) -> dict[str, Any]:
+        """Give everything as JSON."""
+        return {
+            "events": self.events,
+            "inFlight": {model: count for model, count in self.in_flight.items() if count},
+            "maxInFlight": dict(self.max_in_flight),
+            "requests": dict(self.requests),
+            "selfEvictions": self.self_evictions,
+            "reloads": self.reloads,
+        }

@@ -1,0 +1,167 @@
+"""Ollama's wire forms: the lists, the dates, the keep-alive, the errors, the lines of an answer."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from providers.core.units import BYTES_PER_MIB
+from providers.simulator.catalog import SimulatedModel, canonical
+from providers.simulator.engine import Copy, SimulatedEngine
+
+FOR_EVER = timedelta(days=365 * 292)
+DURATION = re.compile(r"([+-])?((?:\d+(?:\.\d*)?(?:ms|s|m|h))+)")
+DURATION_PART = re.compile(r"(\d+(?:\.\d*)?)(ms|s|m|h)")
+UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+WORDS = (
+    "The",
+    "cluster",
+    "is",
+    "busy",
+    "so",
+    "every",
+    "answer",
+    "takes",
+    "its",
+    "turn",
+    "and",
+    "comes",
+    "word",
+    "by",
+    "word",
+)
+
+
+class WireError(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, status: int, text: str) -> None:
+        """Keep the status and the text."""
+        super().__init__(text)
+        self.status = status
+
+
+def keep_alive_seconds(value: Any) -> float | None:
+    """Read a keep-alive: seconds as a number, or a duration with a unit. Below zero means for ever.
+
+    Raises:
+        WireError: 400, as for the text "-1", which has no unit.
+    """
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    match = DURATION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise WireError(400, "keep_alive is no duration")
+    seconds = sum(float(number) * UNIT_S[unit] for number, unit in DURATION_PART.findall(match[2]))
+    return -seconds if match[1] == "-" else seconds
+
+
+def find_model(engine: SimulatedEngine, body: dict[str, Any]) -> SimulatedModel:
+    """Look up the model that a request names.
+
+    Raises:
+        WireError: 400 without a name, 404 for a model that is not on the disk.
+    """
+    name = body.get("model") or body.get("name")
+    if not isinstance(name, str) or not name:
+        raise WireError(400, "model is required")
+    model = engine.config.models.get(canonical(name))
+    if model is None:
+        raise WireError(404, f"model '{name}' not found")
+    return model
+
+
+def context_asked(body: dict[str, Any]) -> int | None:
+    """Read the context size that a request asks for; leaving it out and sending 0 both mean the engine's default."""
+    options = body.get("options")
+    if not isinstance(options, dict):
+        return None
+    value = options.get("num_ctx")
+    return value if isinstance(value, int) and value > 0 else None
+
+
+def tags(engine: SimulatedEngine) -> dict[str, Any]:
+    """List what is on the disk."""
+    return {
+        "models": [
+            {
+                **_identity(model),
+                "modified_at": "2026-01-01T00:00:00.123456789Z",
+                "size": model.size_mib * BYTES_PER_MIB,
+            }
+            for model in engine.config.models.values()
+        ]
+    }
+
+
+def running(engine: SimulatedEngine) -> dict[str, Any]:
+    """List what is in memory; a model that is still loading, or on its way out, is listed too."""
+    return {"models": [_running_entry(engine, copy) for copy in engine.copies.values()]}
+
+
+def show(model: SimulatedModel, *, context_length: int) -> dict[str, Any]:
+    """Describe one model."""
+    return {
+        "details": _details(model),
+        "capabilities": ["completion"] if model.can_generate else ["embedding"],
+        "model_info": {"general.architecture": "simulated", "simulated.context_length": context_length},
+        "parameters": "",
+        "template": "{{ .Prompt }}",
+    }
+
+
+def stamp(at: datetime) -> str:
+    """Write a date with the nine fractional digits of the real engine."""
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond:06d}789Z"
+
+
+def wall_clock() -> datetime:
+    """Read the time of day."""
+    return datetime.now(UTC)  # noqa: TID251 -- an engine has a clock of its own, and nothing of Kubemoot decides by this one
+
+
+def word(number: int) -> str:
+    """Give the text of one token."""
+    return WORDS[number % len(WORDS)] + " "
+
+
+def tokens_in(body: dict[str, Any]) -> int:
+    """Count the tokens of a prompt, roughly: four characters each."""
+    texts = [body.get("prompt"), body.get("system"), body.get("input")]
+    texts += [m.get("content") for m in body.get("messages") or () if isinstance(m, dict)]
+    flat = [t for text in texts for t in (text if isinstance(text, list) else [text])]
+    return sum(len(text) // 4 + 1 for text in flat if isinstance(text, str) and text)
+
+
+def _running_entry(engine: SimulatedEngine, copy: Copy) -> dict[str, Any]:
+    now = wall_clock()
+    if copy.keep_alive_s < 0:
+        expires = now + FOR_EVER
+    elif copy.expiry is not None:
+        expires = now + timedelta(seconds=copy.expiry.when() - engine.now())
+    else:
+        expires = now + timedelta(seconds=copy.keep_alive_s)
+    entry = {
+        **_identity(copy.model),
+        "size": (copy.vram_mib + copy.host_mib) * BYTES_PER_MIB,
+        "size_vram": copy.vram_mib * BYTES_PER_MIB,
+        "expires_at": stamp(expires),
+        "context_length": copy.num_ctx,
+    }
+    if copy.vram_mib == 0:
+        del entry["size_vram"]
+    return entry
+
+
+def _identity(model: SimulatedModel) -> dict[str, Any]:
+    return {
+        "name": model.listed_name,
+        "model": model.listed_name,
+        "digest": model.digest,
+        "details": _details(model),
+    }
+
+
+def _details(model: SimulatedModel) -> dict[str, Any]:
+    return {"format": "gguf", "family": "simulated", "families": ["simulated"], "quantization_level": "Q4_K_M"}
