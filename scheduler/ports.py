@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from scheduler.core.calls import AgentProfile
 from scheduler.core.ledger import (
     Change,
     Committed,
@@ -17,7 +18,7 @@ from scheduler.core.ledger import (
 )
 from scheduler.core.replica import Replica
 from scheduler.core.snapshot import Resident
-from scheduler.core.types import LoadUnderWay, Ticket, Waiter
+from scheduler.core.types import Candidate, LoadUnderWay, Waiter
 
 
 class TicketGone(Exception):
@@ -26,6 +27,14 @@ class TicketGone(Exception):
     def __init__(self, ticket: str) -> None:
         super().__init__(f"Ticket {ticket} is gone.")
         self.ticket = ticket
+
+
+class UnknownAgent(Exception):
+    """No agent of that name is registered."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"There is no agent {name}. Register it with an Agent resource, or name a model instead.")
+        self.name = name
 
 
 class LineFull(Exception):
@@ -183,7 +192,51 @@ class Effects(Protocol):
         ...
 
 
-class TicketIds(Protocol):
+class Catalog(Protocol):
+    """What operators registered, as core values."""
+
+    async def servers(self) -> Sequence[ServerConfig]:
+        """List the registered servers that may be used."""
+        ...
+
+    async def footprints(self) -> Mapping[str, int]:
+        """Map models to their declared footprint, MiB."""
+        ...
+
+    async def weights(self) -> Mapping[str, float]:
+        """Map crews to their fair share; empty unless an operator gave any crew a weight."""
+        ...
+
+    async def agent(self, *, name: str) -> AgentProfile:
+        """Look up an agent.
+
+        Raises:
+            UnknownAgent: no such agent.
+        """
+        ...
+
+    async def able(self, *, capabilities: Sequence[str]) -> tuple[Candidate, ...]:
+        """Rank the models that are labelled with every capability."""
+        ...
+
+    async def named(self, *, model: str) -> Candidate:
+        """Make the only candidate of a call that names its model."""
+        ...
+
+
+class History(Protocol):
+    """The projection of the journal that outlives the living moment."""
+
+    async def cursor(self) -> str:
+        """Give the id of the last journal entry that was written down; "0" before the first."""
+        ...
+
+    async def write(self, *, entries: Sequence[JournalEntry]) -> None:
+        """Write entries down, once each, and move the cursor, in one transaction."""
+        ...
+
+
+class Ids(Protocol):
     """Makes ids that nobody can guess and nobody used before."""
 
     def __call__(self) -> str:
@@ -191,11 +244,9 @@ class TicketIds(Protocol):
         ...
 
 
-__all__ = [
-    "Effects",
-    "Ledger",
-    "LineFull",
-    "Ticket",
-    "TicketGone",
-    "TicketIds",
-]
+class Clock(Protocol):
+    """Tells the time. Handed in by the bootstrap to what must look at it more than once."""
+
+    def __call__(self) -> float:
+        """Give the Unix time in seconds."""
+        ...

@@ -18,5 +18,11 @@ class SchedulerConfig:
     demand_half_life_s: float = 600.0
     load_block_s: float = 5.0
     load_block_max_s: float = 60.0
+    load_limit_s: float = 600.0
+    load_patience: float = 3.0
+    load_grace_s: float = 30.0
+    probe_fast_s: float = 1.5
+    probe_slow_s: float = 10.0
+    probe_lease_s: float = 20.0
     max_waiters: int = 10_000
     max_commit_attempts: int = 5

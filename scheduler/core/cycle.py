@@ -19,9 +19,6 @@ from scheduler.core.placement.held import held_decision
 from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.types import LoadUnderWay, Ticket, TicketState, Waiter
 
-LOAD_PATIENCE = 3
-"""A load may take this many times its estimate before the wait limit of those who wait for it counts."""
-
 
 @dataclass(kw_only=True)
 class _Pass:
@@ -62,7 +59,7 @@ def plan(
     while _grant_slots(work) or _grant_load(work):
         pass
     _stand_aside(work)
-    work.changes.extend(_overdue_loads(snapshot=snapshot, waiters=everyone))
+    work.changes.extend(_overdue_loads(snapshot=snapshot, waiters=everyone, config=config))
     _describe(work)
     _drain(work)
     return tuple(work.changes), work.snapshot
@@ -209,8 +206,10 @@ def _stand_aside(work: _Pass) -> None:
     work.waiting = left
 
 
-def _overdue_loads(*, snapshot: ClusterSnapshot, waiters: Sequence[Waiter]) -> Iterable[Change]:
-    """End the waits of granted callers whose load has outlived both their limit and all patience."""
+def _overdue_loads(
+    *, snapshot: ClusterSnapshot, waiters: Sequence[Waiter], config: SchedulerConfig
+) -> Iterable[Change]:
+    """End the waits of granted callers whose load has outlived both their limit and all patience with it."""
     loading = {
         ticket.waiter: (server, ticket)
         for server in snapshot.servers.values()
@@ -223,7 +222,7 @@ def _overdue_loads(*, snapshot: ClusterSnapshot, waiters: Sequence[Waiter]) -> I
             continue
         server, ticket = loading[waiter.id]
         footprint = snapshot.footprint(server=server, model=ticket.model)
-        patience = LOAD_PATIENCE * server.load_seconds(footprint or 0)
+        patience = config.load_patience * server.load_seconds(footprint or 0)
         started_at = min((x.started_at for x in server.loads if x.model == ticket.model), default=ticket.started_at)
         if snapshot.now >= started_at + patience:
             yield StandAsideChange(waiter=waiter.id, reason=Reason.GPU_BUSY.value, model=ticket.model)

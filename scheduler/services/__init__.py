@@ -1,0 +1,1 @@
+"""Use cases of the scheduler: load, ask the core, commit, then effects."""

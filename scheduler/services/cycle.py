@@ -1,0 +1,63 @@
+"""One planning cycle on the living ledger: snapshot, plan, commit, effects."""
+
+from collections.abc import Sequence
+
+from scheduler.core import cycle
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.ledger import Change, Committed, GrantChange
+from scheduler.core.replica import Replica
+from scheduler.core.types import Ticket, Waiter
+from scheduler.ports import Effects, Ledger
+
+
+async def run_cycle(*, ledger: Ledger, effects: Effects, config: SchedulerConfig, now: float) -> int:
+    """Plan for everybody who waits and commit it; plan again what others took first. Gives the number of grants."""
+    granted = 0
+    for _ in range(config.max_commit_attempts):
+        changes = plan_changes(replica=ledger.replica, config=config, now=now)
+        if not changes:
+            return granted
+        committed = await ledger.commit(changes=changes, now=now)
+        granted += await apply_effects(effects=effects, changes=changes, committed=committed)
+        if not committed.refused:
+            return granted
+        await ledger.catch_up()  # a refused change rested on facts that have changed
+    await effects.wake()
+    return granted
+
+
+def plan_changes(
+    *, replica: Replica, config: SchedulerConfig, now: float, newcomers: Sequence[Waiter] = ()
+) -> tuple[Change, ...]:
+    """Plan on this process's replica, `newcomers` (not in the ledger yet) taking their turn behind older waiters."""
+    waiters = (*replica.waiters.values(), *newcomers)
+    if not waiters and not replica.drains:
+        return ()
+    changes, _ = cycle.plan(
+        snapshot=replica.snapshot(now=now),
+        waiters=waiters,
+        held=held_tickets(replica=replica),
+        config=config,
+        is_weighted=bool(replica.weights),
+    )
+    return changes
+
+
+def held_tickets(*, replica: Replica) -> dict[str, Ticket]:
+    """Map the plans that hold a place to their tickets."""
+    return {
+        plan.id: replica.tickets[plan.ticket]
+        for plan in replica.plans.values()
+        if plan.ticket is not None and plan.ticket in replica.tickets
+    }
+
+
+async def apply_effects(*, effects: Effects, changes: Sequence[Change], committed: Committed) -> int:
+    """Start the loads that were granted; give the number of grants."""
+    granted = 0
+    for change, refusal in zip(changes, committed.results, strict=True):
+        if refusal is None and isinstance(change, GrantChange):
+            granted += 1
+            if change.load is not None:
+                await effects.start_load(load=change.load)
+    return granted

@@ -1,0 +1,96 @@
+"""Keeps the ledger's picture of each server true: who is probed when, and what a probe changes."""
+
+from collections.abc import Sequence
+
+from providers.core.engines.base import ProbeFailure
+from providers.core.health import Health, HealthPhase, next_health
+from providers.core.types import EngineKind, Observation
+from providers.ports import EngineApi
+from providers.services.probe import probe_server
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.ledger import ServerRecord, ServerSeen
+from scheduler.core.replica import Replica
+from scheduler.core.snapshot import Resident
+from scheduler.ports import Clock, Effects, Ledger
+from scheduler.services.cycle import run_cycle
+from scheduler.services.loads import resident_of
+
+
+def servers_due(*, replica: Replica, config: SchedulerConfig, now: float) -> tuple[str, ...]:
+    """Name the servers whose next probe is due: soon where something waits or changes, rarely elsewhere."""
+    return tuple(
+        name
+        for name, record in replica.servers.items()
+        if now - (record.seen.probed_at or 0.0) >= probe_interval_s(replica=replica, record=record, config=config)
+    )
+
+
+def probe_interval_s(*, replica: Replica, record: ServerRecord, config: SchedulerConfig) -> float:
+    """Give the seconds between two probes of a server."""
+    name = record.config.name
+    is_changing = any(load.server == name for load in replica.loads.values())
+    is_settling = record.seen.phase in (HealthPhase.PENDING, HealthPhase.STALE)
+    if is_changing or is_settling or replica.waiting():
+        return config.probe_fast_s
+    return config.probe_slow_s
+
+
+async def server_probe(
+    *, ledger: Ledger, effects: Effects, engine: EngineApi, config: SchedulerConfig, now: Clock, server: str
+) -> bool:
+    """Probe one server and store what it said; False when another probe of it is under way, or nothing changed."""
+    record = ledger.replica.servers.get(server)
+    if record is None:
+        return False
+    probe = await ledger.probe_begin(server=server, lease_s=config.probe_lease_s)
+    if probe is None:
+        return False
+    result = await probe_server(
+        engine=engine, kind=EngineKind(record.config.kind), endpoint=record.config.endpoint, now=now()
+    )
+    current = ledger.replica.servers.get(server)
+    if current is None or current.config.endpoint != record.config.endpoint:
+        return False
+    seen = seen_after(before=current.seen, outcome=result.outcome, asked_at=result.asked_at)
+    changed = await ledger.probe_end(server=server, probe=probe, seen=seen)
+    if changed:
+        await run_cycle(ledger=ledger, effects=effects, config=config, now=now())
+    return changed
+
+
+def seen_after(*, before: ServerSeen, outcome: Observation | ProbeFailure, asked_at: float) -> ServerSeen:
+    """Work out what is known of a server after a probe.
+
+    After a failed one the last known residents stay, so that the board can say what was there; nothing is placed on
+    them, for the server is not ready.
+    """
+    previous = Health(
+        phase=HealthPhase(before.phase), since=before.since, detail=before.detail, probed_at=before.probed_at
+    )
+    health = next_health(previous=previous, event=outcome, now=asked_at)
+    residents, models, version = before.residents, before.models, before.version
+    if isinstance(outcome, Observation):
+        residents = _residents(outcome=outcome, before=before.residents)
+        models = None if outcome.available is None else tuple(sorted(m.model for m in outcome.available))
+        version = outcome.version
+    return ServerSeen(
+        phase=health.phase.value,
+        ready=health.is_ready,
+        since=health.since or asked_at,
+        detail=health.detail,
+        residents=residents,
+        models=models,
+        version=version,
+        probed_at=health.probed_at,
+    )
+
+
+def _residents(*, outcome: Observation, before: Sequence[Resident]) -> tuple[Resident, ...]:
+    """List what is loaded, in a steady order. An alias of a listed copy keeps the name it was placed under."""
+    placed = {resident.model for resident in before}
+    residents = []
+    for copy in outcome.loaded:
+        names = (copy.model, *copy.aliases)
+        name = next((n for n in names if n in placed), copy.model)
+        residents.append(resident_of(copy=copy, model=name))
+    return tuple(sorted(residents, key=lambda resident: resident.model))

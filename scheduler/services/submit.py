@@ -1,0 +1,150 @@
+"""A call asks for a place: at once where a warm slot is free, else it waits in line until it is settled.
+
+House rules: the caller gets a ticket only when the copy is ready, so that the engine never has to make room by itself;
+whoever stops asking is forgotten within the waiter's lease; nothing is held for a caller that is gone.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from scheduler.core.calls import Call
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.ledger import GrantChange, Plan, Settled
+from scheduler.core.replica import Replica
+from scheduler.core.types import Ticket, TicketState, Waiter
+from scheduler.ports import Clock, Effects, Ids, Ledger, TicketGone
+from scheduler.services.cycle import apply_effects, plan_changes, run_cycle
+
+LEASES_PER_LOOK = 3
+"""A waiting caller shows that it is alive this many times within its lease."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StillWaiting:
+    """The caller's patience ended before the wait did."""
+
+    waiter: Waiter
+
+
+async def call_submit(
+    *, ledger: Ledger, effects: Effects, config: SchedulerConfig, ids: Ids, now: Clock, call: Call, wait_s: float
+) -> Settled | StillWaiting:
+    """Find a place for a call, waiting at most `wait_s` seconds; a call that still waits keeps its place in line.
+
+    A cancelled caller leaves the line and gives back what it was granted.
+
+    Raises:
+        LineFull: too many calls wait already.
+    """
+    arrived_at = now()
+    call = await _with_plan(ledger=ledger, call=call, now=arrived_at)
+    waiter = call.waiter(id=ids(), now=arrived_at, default_limit_s=config.wait_limit_s)
+    ticket = await _claim_at_once(ledger=ledger, effects=effects, config=config, waiter=waiter, now=arrived_at)
+    if ticket is not None:
+        return Settled(ticket=ticket, model=ticket.model)
+    waiter, _ = await ledger.enqueue(waiter=waiter)
+    try:
+        await run_cycle(ledger=ledger, effects=effects, config=config, now=now())
+        return await call_wait(ledger=ledger, config=config, now=now, waiter=waiter.id, wait_s=wait_s)
+    except asyncio.CancelledError:
+        await asyncio.shield(call_give_up(ledger=ledger, effects=effects, config=config, waiter=waiter.id, now=now()))
+        raise
+
+
+async def call_wait(
+    *, ledger: Ledger, config: SchedulerConfig, now: Clock, waiter: str, wait_s: float
+) -> Settled | StillWaiting:
+    """Wait for the end of a wait, at most `wait_s` seconds.
+
+    Raises:
+        TicketGone: there is no such waiter: it was settled, given up, or nobody asked for it for too long.
+    """
+    deadline = now() + wait_s
+    while True:
+        version = ledger.replica.version
+        settled = await ledger.pick_up(waiter=waiter, now=now())
+        if settled is not None:
+            return settled
+        left_s = deadline - now()
+        if left_s <= 0:
+            return StillWaiting(waiter=await _known_waiter(ledger=ledger, waiter=waiter))
+        look_s = min(left_s, config.waiter_lease_s / LEASES_PER_LOOK)
+        await _until_news(ledger=ledger, waiter=waiter, after=version, now=now, until=now() + look_s)
+
+
+async def call_give_up(*, ledger: Ledger, effects: Effects, config: SchedulerConfig, waiter: str, now: float) -> bool:
+    """Leave the line; a place granted meanwhile goes to who is next. False when it was over already."""
+    gave_up = await ledger.give_up(waiter=waiter, now=now)
+    if gave_up:
+        await run_cycle(ledger=ledger, effects=effects, config=config, now=now)
+    return gave_up
+
+
+async def _claim_at_once(
+    *, ledger: Ledger, effects: Effects, config: SchedulerConfig, waiter: Waiter, now: float
+) -> Ticket | None:
+    """Claim a free slot of a warm copy without standing in line, where nobody before it wants the slot.
+
+    The line is planned with the newcomer at its place: whoever comes first is granted first, in the same commit.
+    """
+    for _ in range(config.max_commit_attempts):
+        changes = plan_changes(replica=ledger.replica, config=config, now=now, newcomers=(waiter,))
+        own = next((c for c in changes if isinstance(c, GrantChange) and c.ticket.waiter == waiter.id), None)
+        if own is None or own.load is not None or own.ticket.state is not TicketState.ACTIVE:
+            return None
+        direct = replace(own, ticket=replace(own.ticket, waiter=None))
+        batch = tuple(direct if change is own else change for change in changes)
+        committed = await ledger.commit(changes=batch, now=now)
+        await apply_effects(effects=effects, changes=batch, committed=committed)
+        if committed.results[batch.index(direct)] is None:
+            return direct.ticket
+        await ledger.catch_up()
+    return None
+
+
+async def _with_plan(*, ledger: Ledger, call: Call, now: float) -> Call:
+    """Point a call at its agent's plan in its thread; a plan that holds nothing has done its work by now.
+
+    Only the plan's own purpose takes it: earlier calls (triage) are merely lent the place.
+    """
+    plan = ledger.replica.plans.get(call.plan or "") or _plan_of(replica=ledger.replica, call=call)
+    if plan is None or call.phase == "triage":
+        return replace(call, plan=None)
+    if plan.ticket is None:
+        await ledger.drop_plan(plan=plan.id, now=now)
+        return replace(call, plan=None)
+    return replace(call, plan=plan.id)
+
+
+def _plan_of(*, replica: Replica, call: Call) -> Plan | None:
+    return next(
+        (p for p in replica.plans.values() if p.agent == call.agent and p.thread == call.thread and call.thread), None
+    )
+
+
+async def _known_waiter(*, ledger: Ledger, waiter: str) -> Waiter:
+    """Read a waiter from the replica, which may be a moment behind."""
+    if waiter not in ledger.replica.waiters:
+        await ledger.catch_up()
+    if waiter not in ledger.replica.waiters:
+        raise TicketGone(waiter)
+    return ledger.replica.waiters[waiter]
+
+
+async def _until_news(*, ledger: Ledger, waiter: str, after: int, now: Clock, until: float) -> None:
+    """Sleep until the replica says that the wait may be over, or until the time to show oneself alive."""
+    while not is_settled(replica=ledger.replica, waiter=waiter):
+        left_s = until - now()
+        if left_s <= 0:
+            return
+        await ledger.wait_for_change(after=after, timeout_s=left_s)
+        after = ledger.replica.version
+
+
+def is_settled(*, replica: Replica, waiter: str) -> bool:
+    """Say whether a waiter has its ticket ready, stood aside, or is gone."""
+    known = replica.waiters.get(waiter)
+    if known is None or known.stood_aside is not None:
+        return True
+    ticket = None if known.ticket is None else replica.tickets.get(known.ticket)
+    return ticket is not None and ticket.state is TicketState.ACTIVE
