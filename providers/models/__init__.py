@@ -1,0 +1,7 @@
+"""Tables of model servers and models."""
+
+from providers.models.llms import Model
+from providers.models.resource import Resource
+from providers.models.servers import ModelServer
+
+__all__ = ["Model", "ModelServer", "Resource"]
