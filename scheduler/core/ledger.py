@@ -157,6 +157,7 @@ class Refusal(StrEnum):
     DRAINING = "draining"
     WAITER_GONE = "waiter-gone"
     TICKET_GONE = "ticket-gone"
+    PLAN_GONE = "plan-gone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

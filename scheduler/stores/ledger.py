@@ -1,0 +1,233 @@
+"""The ledger in Redis. Every method is one script; what it did comes back as deltas for this process's replica."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from scheduler.core import ledger_docs as docs
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.ledger import (
+    Change,
+    Committed,
+    DrainChange,
+    GrantChange,
+    Intent,
+    JournalEntry,
+    Outcome,
+    Plan,
+    Reaped,
+    Refusal,
+    ServerConfig,
+    ServerLearned,
+    ServerSeen,
+    Settled,
+    StandAsideChange,
+    WaitChange,
+)
+from scheduler.core.replica import Replica
+from scheduler.core.snapshot import Resident
+from scheduler.core.types import LoadUnderWay, Waiter
+from scheduler.ports import LineFull, TicketGone
+from scheduler.stores.ledger_feed import ReplicaFeed
+from scheduler.stores.ledger_scripts import script
+from scheduler.stores.link import Link
+
+JOURNAL_LENGTH = 20_000
+TIMEOUT_S = 2.0
+BLOCK_S = 5.0
+LISTS = ("evicted", "evicts", "residents", "candidates")
+
+
+class RedisLedger:
+    """One ledger, named, in one Redis or Valkey. `clock` replaces the server's clock for leases, in tests."""
+
+    def __init__(
+        self,
+        *,
+        url: str,
+        name: str,
+        config: SchedulerConfig,
+        clock: Callable[[], float] | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._root = f"km:{{{name}}}"
+        self._limits = _text(asdict(config) | {"journal": JOURNAL_LENGTH})
+        self._link = Link(url=url, timeout_s=timeout_s)
+        self._follower = Link(url=url, timeout_s=timeout_s + BLOCK_S)
+        self._feed = ReplicaFeed(
+            replica=Replica(config=config), link=self._link, follower=self._follower, root=self._root, block_s=BLOCK_S
+        )
+
+    @property
+    def replica(self) -> Replica:
+        """Give this process's copy."""
+        return self._feed.replica
+
+    async def start(self) -> None:
+        """Load the replica and follow the journal."""
+        await self._feed.start()
+
+    async def close(self) -> None:
+        """Stop following and let go of connections."""
+        await self._feed.close()
+        await self._follower.close()
+        await self._link.close()
+
+    async def catch_up(self) -> None:
+        """Bring the replica up to the ledger's present version."""
+        await self._feed.catch_up()
+
+    async def wait_for_change(self, *, after: int, timeout_s: float) -> None:
+        """Return once the replica is past version `after`, or when the time is over."""
+        await self._feed.wait_for_change(after=after, timeout_s=timeout_s)
+
+    async def configure(
+        self, *, servers: Sequence[ServerConfig], footprints: Mapping[str, int], weights: Mapping[str, float]
+    ) -> bool:
+        """Make these the registered servers, known footprints and crews' weights; say whether anything changed."""
+        rows = [
+            *((server.name, _text(server)) for server in servers),
+            *((model, _text(size)) for model, size in footprints.items()),
+            *((crew, _text(weight)) for crew, weight in weights.items()),
+        ]
+        empty = (_text(ServerSeen()), _text(ServerLearned()))
+        sizes = (len(servers), len(footprints), len(weights))
+        return bool(await self._step("configure", *empty, *sizes, *(part for row in rows for part in row)))
+
+    async def probe_begin(self, *, server: str, lease_s: float) -> int | None:
+        """Begin a probe and give its number, or None while another one of this server is under way."""
+        return int(await self._step("probe_begin", server, repr(lease_s))) or None
+
+    async def probe_end(self, *, server: str, probe: int, seen: ServerSeen) -> bool:
+        """Store what a probe saw; say whether anything but `probed_at` changed."""
+        return bool(await self._step("probe_end", server, probe, _text(seen), now=seen.probed_at))
+
+    async def enqueue(self, *, waiter: Waiter) -> tuple[Waiter, int]:
+        """Add a waiter; give it back with its fair-queueing tag, and the version before it was added."""
+        answer = await self._step("enqueue", _text(waiter), now=waiter.arrived_at)
+        if answer == b"full":
+            raise LineFull(limit=self._config.max_waiters)
+        stored, before = answer
+        return docs.waiter(json.loads(stored)), int(before)
+
+    async def commit(self, *, changes: Sequence[Change], now: float) -> Committed:
+        """Check each change against the stored documents and apply those that hold, in order, in one atomic step."""
+        args = [arg for change in changes for arg in _change_args(change)]
+        version, results = await self._versioned_step("commit", args, now=now)
+        return Committed(
+            version=version, results=tuple(Refusal(result.decode()) if result else None for result in results)
+        )
+
+    async def pick_up(self, *, waiter: str, now: float) -> Settled | None:
+        """Hand a settled wait to its caller and forget the waiter; None while it waits or its load runs."""
+        answer = await self._step("pick_up", waiter, now=now)
+        if answer == b"gone":
+            raise TicketGone(waiter)
+        if answer == b"waiting":
+            return None
+        if answer[0] == b"reason":
+            _, reason, model, arrived_at = answer
+            return Settled(reason=reason.decode(), model=model.decode(), waited_s=max(now - float(arrived_at), 0.0))
+        ticket = docs.ticket(json.loads(answer[1]))
+        waited_s = max(now - float(answer[2]), 0.0)
+        return Settled(ticket=ticket, model=ticket.model, waited_s=waited_s, evicted=ticket.evicted)
+
+    async def give_up(self, *, waiter: str, now: float) -> bool:
+        """End a wait; a ticket granted meanwhile is given back. False when it is gone already."""
+        return bool(await self._step("give_up", waiter, now=now))
+
+    async def renew(self, *, ticket: str) -> float:
+        """Renew a ticket's lease and give its length in seconds."""
+        if not await self._step("renew", ticket):
+            raise TicketGone(ticket)
+        return self._config.ticket_lease_s
+
+    async def release(self, *, ticket: str, outcome: Outcome, now: float) -> bool:
+        """Give a ticket back. False, and nothing changed, when it is gone already."""
+        return bool(await self._step("release", ticket, _text(outcome), now=now))
+
+    async def publish_intents(self, *, intents: Sequence[Intent], plans: Sequence[Plan]) -> None:
+        """Store intents and (still empty) plans of selected agents, and count their selection."""
+        now = max((intent.at for intent in intents), default=None)
+        await self._step("publish", len(intents), *map(_text, intents), *map(_text, plans), now=now)
+
+    async def drop_plan(self, *, plan: str, now: float) -> bool:
+        """Give back a plan's ticket and forget plan and intent. False when it is gone already."""
+        return bool(await self._step("drop_plan", plan, now=now))
+
+    async def load_begin(self, *, server: str, model: str, runner: str) -> LoadUnderWay | None:
+        """Take the lease on driving a load; None when it is gone or somebody else drives it."""
+        load = await self._step("load_begin", server, model, runner, "begin")
+        return docs.load(json.loads(load)) if load else None
+
+    async def load_renew(self, *, server: str, model: str, runner: str) -> bool:
+        """Keep driving; False when the load is gone or was taken over: stop at once."""
+        return bool(await self._step("load_begin", server, model, runner, "renew"))
+
+    async def victim_gone(self, *, server: str, model: str, victim: str) -> None:
+        """Write down that the engine confirmed an unload."""
+        await self._step("victim_gone", server, model, victim)
+
+    async def load_done(self, *, server: str, model: str, resident: Resident, took_s: float, now: float) -> None:
+        """The copy is resident: its load ends, its tickets become active, the load rate is learned."""
+        await self._step("load_done", server, model, _text(resident), repr(took_s), now=now)
+
+    async def load_failed(self, *, server: str, model: str, problem: str, now: float) -> None:
+        """The load ended without a copy: its tickets are taken back, their waiters wait again, the model rests here."""
+        await self._step("load_failed", server, model, problem, now=now)
+
+    async def reap(self, *, now: float) -> Reaped:
+        """End what has outlived its lease or limit, and name the loads that nobody drives."""
+        tickets, waiters, plans, intents, loads = await self._step("reap", now=now)
+        undriven = tuple(docs.load(json.loads(load)) for load in loads)
+        return Reaped(tickets=tickets, waiters=waiters, plans=plans, intents=intents, undriven=undriven)
+
+    async def journal(self, *, after: str, count: int) -> Sequence[JournalEntry]:
+        """Read committed changes past a journal id, oldest first; from the beginning after ''."""
+        start = f"({after}" if after else "-"
+        page = await self._link.call("XRANGE", f"{self._root}:journal", start, "+", "COUNT", count)
+        return tuple(_journal_entry(entry_id, flat) for entry_id, flat in page)
+
+    async def _step(self, name: str, *args: str | int, now: float | None = None) -> Any:
+        _, result = await self._versioned_step(name, args, now=now)
+        return result
+
+    async def _versioned_step(self, name: str, args: Sequence[str | int], *, now: float | None) -> tuple[int, Any]:
+        clock = "" if self._clock is None else repr(self._clock())
+        head = (clock, "" if now is None else repr(now), self._limits)
+        version, epoch, deltas, result = await self._link.run(script(name), root=self._root, args=(*head, *args))
+        if deltas:
+            await self._feed.take(version=version, epoch=epoch, deltas=deltas)
+        return version, result
+
+
+def _text(value: Any) -> str:
+    return json.dumps(docs.to_doc(value), separators=(",", ":"), ensure_ascii=False)
+
+
+def _change_args(change: Change) -> tuple[str, ...]:
+    match change:
+        case GrantChange():
+            load, plan = (_text(value) if value else "" for value in (change.load, change.plan))
+            return ("grant", _text(change.ticket), load, change.replaces or "", plan)
+        case WaitChange(waiter=waiter):
+            patch = {"model": waiter.model, "server": waiter.server, "action": waiter.action, "eta_s": waiter.eta_s}
+            return ("wait", waiter.id, _text(patch), change.trace)
+        case DrainChange():
+            return ("drain", change.server, _text(change.drain) if change.drain else "")
+        case StandAsideChange():
+            return ("stand_aside", change.waiter, change.reason, change.model, change.trace)
+
+
+def _journal_entry(entry_id: bytes, flat: Sequence[bytes]) -> JournalEntry:
+    fields = dict(zip(flat[::2], flat[1::2], strict=True))
+    events = tuple({name: _listed(name, value) for name, value in event.items()} for event in json.loads(fields[b"ev"]))
+    return JournalEntry(id=entry_id.decode(), version=int(fields[b"v"]), at=float(fields[b"at"]), events=events)
+
+
+def _listed(name: str, value: Any) -> Any:
+    """Read an empty list where the script language wrote an empty map."""
+    return [] if name in LISTS and value == {} else value

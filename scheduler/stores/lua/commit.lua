@@ -1,0 +1,191 @@
+-- Check each change against the stored documents and apply those that hold, in order.
+--
+-- KEYS  1 root
+-- ARGV  4.. one change after another, each by its kind:
+--         grant, ticket, load or '', replaced ticket's id or '', plan or ''
+--         wait, waiter's id, {model, server, action, eta_s}, trace
+--         drain, server, drain or ''
+--         stand_aside, waiter's id, reason, model, trace
+-- result: a list with '' or the refusal of each change
+
+local ETA_STEP_S = 1
+
+local function optional(raw)
+  if raw == '' then return nil end
+  return cjson.decode(raw)
+end
+
+local function waiting(id)
+  local waiter = get('waiter', id)
+  if waiter and not some(waiter.ticket) and not some(waiter.stood_aside) then return waiter end
+end
+
+local function load_refusal(f, load, asking)
+  local drain = get('drain', f.server)
+  if drain and drain.model ~= load.model then return 'draining' end
+  -- A victim that is not confirmed gone cannot come back yet: the load that wants it gone would unload the new copy.
+  if f.residents[load.model] or f.loading[load.model] or f.spent[load.model] then return 'copy-exists' end
+  for _, victim in ipairs(load.evicts) do
+    if not is_warm(f, victim) or f.held[victim] then return 'victim-busy' end
+  end
+  local usable = usable_mib(f.config)
+  if not f.config.can_load or usable == nil then return 'no-memory' end
+  local taken = sum_mib(f, holders(f, load, to_set(load.evicts)))
+  if taken == nil or taken + load.footprint_mib > usable then return 'no-memory' end
+end
+
+local function owner_refusal(ticket, replaced, plan)
+  if some(ticket.waiter) and not waiting(ticket.waiter) then return 'waiter-gone' end
+  if replaced and not exists('ticket', replaced) then return 'ticket-gone' end
+  if plan == nil then return nil end
+  local stored = get('plan', plan.id)
+  if stored == nil or (some(stored.ticket) and stored.ticket ~= replaced) then return 'plan-gone' end
+end
+
+local function refusal(f, ticket, load)
+  if not f.seen.ready then return 'server-closed' end
+  if load then
+    local why = load_refusal(f, load, ticket)
+    if why then return why end
+  elseif not is_warm(f, ticket.model) and not f.loading[ticket.model] then
+    return 'no-copy'
+  end
+  if not has_slot(f, ticket) then return 'no-slot' end
+  if not is_below_cap(f, ticket) then return 'cap-reached' end
+end
+
+local function give_back(replaced, plan)
+  local ticket = get('ticket', replaced)
+  local owner = some(ticket.plan) and get('plan', ticket.plan)
+  drop_ticket(ticket)
+  emit('released', with(call_of_ticket(ticket), {reason = 'replaced'}))
+  if owner and not (plan and plan.id == owner.id) then drop_plan(owner, 'taken') end
+end
+
+local function start_load(f, load, raw, ticket)
+  local shared = shared_victims(f, load)
+  for _, victim in ipairs(shared) do load.evicts[#load.evicts + 1] = victim end
+  if #shared > 0 then raw = nil end
+  put('load', load_key(load.server, load.model), load, raw)
+  redis.call('SADD', key('loads:' .. load.server), load.model)
+  emit('load_started', with(call_of_ticket(ticket), {footprint_mib = load.footprint_mib, evicts = load.evicts}))
+end
+
+local function hold_for_plan(plan, raw, ticket)
+  if plan.ticket ~= ticket.id then
+    plan.ticket = ticket.id
+    raw = nil
+  end
+  put('plan', plan.id, plan, raw)
+  local id = intent_of(plan)
+  local intent = redis.call('HGET', key('intent'), id)
+  if intent then
+    drop_intent(id)
+    redis.call('HSET', key('held_intent'), id, intent)
+  end
+  redis.call('ZADD', key('lease:ticket'), exact(CLOCK + LIMITS.plan_limit_s), ticket.id)
+  emit('planned', call_of_ticket(ticket))
+end
+
+local function hand_to_waiter(ticket)
+  local waiter = get('waiter', ticket.waiter)
+  waiter.ticket = ticket.id
+  put('waiter', waiter.id, waiter)
+  reach_tag(waiter.priority, waiter.start_tag)
+  end_drain_of(waiter.id, 'granted')
+  emit('granted', call_of_ticket(ticket))
+  local plan = some(waiter.plan) and get('plan', waiter.plan)
+  if plan then drop_plan(plan, 'taken', ticket.id) end
+end
+
+local function deliver(ticket)
+  reach_tag(ticket.priority, take_tag(ticket))
+  redis.call('ZADD', key('lease:ticket'), exact(CLOCK + LIMITS.ticket_lease_s), ticket.id)
+  count_use('use', ticket.model, NOW, 1)
+  emit('granted', call_of_ticket(ticket))
+  emit('delivered', call_of_ticket(ticket))
+end
+
+local function grant(ticket_raw, load_raw, replaced, plan_raw)
+  local ticket, load, plan = cjson.decode(ticket_raw), optional(load_raw), optional(plan_raw)
+  if replaced == '' then replaced = nil end
+  local why = owner_refusal(ticket, replaced, plan)
+  if why then return why end
+  if not exists('server:config', ticket.server) then return 'server-gone' end
+  local f = stand(ticket.server, replaced)
+  why = refusal(f, ticket, load)
+  if why then return why end
+
+  if replaced then give_back(replaced, plan) end
+  local state = ticket.state
+  if state ~= 'planned' then state = is_warm(f, ticket.model) and 'active' or 'loading' end
+  if state ~= ticket.state then
+    ticket.state = state
+    ticket_raw = nil
+  end
+  put('ticket', ticket.id, ticket, ticket_raw)
+  redis.call('SADD', key('on:' .. ticket.server), ticket.id)
+  if load then start_load(f, load, load_raw, ticket) end
+  if plan then hold_for_plan(plan, plan_raw, ticket) end
+  if some(ticket.waiter) then hand_to_waiter(ticket) end
+  if is_delivered(ticket) then deliver(ticket) end
+end
+
+local function eta_moved(before, after)
+  before, after = some(before), some(after)
+  if before == nil or after == nil then return before ~= after end
+  return math.abs(before - after) >= ETA_STEP_S
+end
+
+local function wait(id, patch_raw, trace)
+  local waiter, patch = waiting(id), cjson.decode(patch_raw)
+  if waiter == nil then return 'waiter-gone' end
+  local first = waiter.model == ''
+  if waiter.model == patch.model and waiter.server == patch.server and waiter.action == patch.action
+      and not eta_moved(waiter.eta_s, patch.eta_s) then
+    return nil
+  end
+  with(waiter, patch)
+  put('waiter', id, waiter)
+  if first and waiter.model ~= '' then
+    emit('waiting', with(call_of_waiter(waiter), {reason = 'gpu-busy', eta_s = waiter.eta_s, trace = trace}))
+  end
+end
+
+local function drain(server, raw)
+  if raw == '' then
+    end_drain(server, 'ended')
+    return nil
+  end
+  local new, old = cjson.decode(raw), get('drain', server)
+  if not exists('server:config', server) then return 'server-gone' end
+  if some(new.waiter) and not waiting(new.waiter) then return 'waiter-gone' end
+  if old and (old.waiter ~= new.waiter or old.model ~= new.model) then return 'draining' end
+  if old then return nil end
+  put('drain', server, new, raw)
+  if some(new.waiter) then
+    end_drain_of(new.waiter, 'moved')
+    redis.call('HSET', key('drain_of'), new.waiter, server)
+  end
+  emit('drain_started', {server = server, model = new.model, agent = new.agent, waiter = new.waiter,
+    evicts = new.victims, since = new.since})
+end
+
+local function stand_aside(id, reason, model, trace)
+  local waiter = waiting(id)
+  if waiter == nil then return 'waiter-gone' end
+  waiter.stood_aside, waiter.model = reason, model
+  put('waiter', id, waiter)
+  end_drain_of(id, 'stood-aside')
+  emit('stood_aside', with(call_of_waiter(waiter), {reason = reason, trace = trace}))
+end
+
+local KINDS = {grant = {4, grant}, wait = {3, wait}, drain = {2, drain}, stand_aside = {4, stand_aside}}
+
+local results, at = {}, 4
+while at <= #ARGV do
+  local arity, apply = unpack(KINDS[ARGV[at]])
+  results[#results + 1] = apply(unpack(ARGV, at + 1, at + arity)) or ''
+  at = at + arity + 1
+end
+return finish(results)

@@ -1,0 +1,81 @@
+-- Make these the registered servers, known footprints and crews' weights.
+--
+-- KEYS  1 root
+-- ARGV  4 an empty `seen`, 5 an empty `learned`, 6 the number of servers, 7 of footprints, 8 of weights,
+--       then name and document of each, in that order
+-- result: 1 when anything changed, else 0
+
+local EMPTY_SEEN, EMPTY_LEARNED = ARGV[4], ARGV[5]
+local at = 9
+
+local function pairs_of(count)
+  local rows, names = {}, {}
+  for _ = 1, tonumber(count) do
+    rows[ARGV[at]] = ARGV[at + 1]
+    names[#names + 1] = ARGV[at]
+    at = at + 2
+  end
+  table.sort(names)
+  return rows, names
+end
+
+local function sorted_fields(name)
+  local fields = redis.call('HKEYS', key(name))
+  table.sort(fields)
+  return fields
+end
+
+local function clear(server, reason)
+  for _, id in ipairs(members('on:' .. server)) do revoke(get('ticket', id), reason) end
+  for _, model in ipairs(members('loads:' .. server)) do
+    end_load(server, model)
+    emit('load_failed', {server = server, model = model, reason = reason})
+  end
+  end_drain(server, reason)
+  set_barrier(server)
+end
+
+local function write(server, raw)
+  local old, new = get('server:config', server), cjson.decode(raw)
+  local same = old and old.kind == new.kind and old.endpoint == new.endpoint
+  if old and not same then clear(server, 'server-replaced') end
+  if not same then
+    put_part('seen', server, cjson.decode(EMPTY_SEEN), EMPTY_SEEN)
+    put_part('learned', server, cjson.decode(EMPTY_LEARNED), EMPTY_LEARNED)
+    redis.call('HDEL', key('probing'), server)
+  end
+  put_part('config', server, new, raw)
+  emit('server_changed', {server = server, reason = old and 'configured' or 'registered'})
+end
+
+local function forget(server)
+  clear(server, 'server-gone')
+  for _, part in ipairs({'server:config', 'server:seen', 'server:learned', 'probing'}) do
+    redis.call('HDEL', key(part), server)
+  end
+  mark('server', server, false)
+  emit('server_changed', {server = server, reason = 'removed'})
+end
+
+local function replace_all(name, rows, names)
+  for _, id in ipairs(names) do
+    if redis.call('HGET', key(name), id) ~= rows[id] then
+      redis.call('HSET', key(name), id, rows[id])
+      mark(name, id, rows[id])
+    end
+  end
+  for _, id in ipairs(sorted_fields(name)) do
+    if rows[id] == nil then remove(name, id) end
+  end
+end
+
+local servers, names = pairs_of(ARGV[6])
+for _, server in ipairs(names) do
+  if redis.call('HGET', key('server:config'), server) ~= servers[server] then write(server, servers[server]) end
+end
+for _, server in ipairs(sorted_fields('server:config')) do
+  if servers[server] == nil then forget(server) end
+end
+replace_all('footprint', pairs_of(ARGV[7]))
+replace_all('weight', pairs_of(ARGV[8]))
+return finish(#order > 0 and 1 or 0)

@@ -1,0 +1,19 @@
+-- Add a waiter to the line, with its fair-queueing tag.
+--
+-- KEYS  1 root
+-- ARGV  4 the waiter
+-- result: {the waiter as stored, the version before}, or 'full'
+
+local waiter = cjson.decode(ARGV[4])
+local before = version()
+local stored = redis.call('HGET', key('waiter'), waiter.id)
+if stored then return finish({stored, before}) end
+if redis.call('HLEN', key('waiter')) >= LIMITS.max_waiters then return finish('full') end
+
+waiter.start_tag = take_tag(waiter)
+put('waiter', waiter.id, waiter)
+redis.call('ZADD', key('lease:waiter'), exact(CLOCK + LIMITS.waiter_lease_s), waiter.id)
+local models = {}
+for i, candidate in ipairs(waiter.candidates) do models[i] = candidate.model end
+emit('enqueued', with(call_of_waiter(waiter), {candidates = models, limit_at = waiter.limit_at}))
+return finish({redis.call('HGET', key('waiter'), waiter.id), before})

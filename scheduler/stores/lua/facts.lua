@@ -1,0 +1,144 @@
+-- What stands on a server, read from the stored documents. Nothing here changes anything.
+
+local ALPHA = 0.2
+
+local function members(name)
+  local found = redis.call('SMEMBERS', key(name))
+  table.sort(found)
+  return found
+end
+
+local function load_key(server, model) return server .. '#' .. model end
+
+local function older(a, b)
+  if a.started_at ~= b.started_at then return a.started_at < b.started_at end
+  return a.id < b.id
+end
+
+-- Read everything that a claim on this server rests on; `without` is a ticket that is given back in the same step.
+local function stand(server, without)
+  local f = {server = server, config = get('server:config', server), seen = get('server:seen', server)}
+  f.tickets, f.loads, f.residents, f.spent, f.loading, f.held = {}, {}, {}, {}, {}, {}
+  for _, id in ipairs(members('on:' .. server)) do
+    if id ~= without then f.tickets[#f.tickets + 1] = get('ticket', id) end
+  end
+  table.sort(f.tickets, older)
+  for _, resident in ipairs(f.seen.residents) do f.residents[resident.model] = resident end
+  for _, model in ipairs(members('loads:' .. server)) do
+    local load = get('load', load_key(server, model))
+    f.loads[#f.loads + 1] = load
+    f.loading[model] = load
+    for _, victim in ipairs(load.evicts) do f.spent[victim] = true end
+  end
+  for _, ticket in ipairs(f.tickets) do
+    f.held[ticket.model] = true
+    for _, victim in ipairs(ticket.evicts) do f.spent[victim] = true end
+  end
+  return f
+end
+
+local function is_warm(f, model) return f.residents[model] ~= nil and not f.spent[model] end
+
+local function usable_mib(config)
+  local total = some(config.total_mib)
+  if total == nil then return nil end
+  return total - (some(config.reserve_mib) or math.max(2048, math.ceil(total * 12 / 100)))
+end
+
+local function resident_elsewhere(model)
+  local names = redis.call('HKEYS', key('server:seen'))
+  table.sort(names)
+  for _, name in ipairs(names) do
+    for _, resident in ipairs(get('server:seen', name).residents) do
+      if resident.model == model and some(resident.footprint_mib) then return resident.footprint_mib end
+    end
+  end
+end
+
+-- The order of the scheduling rules: here, in a ticket or load here, resident anywhere, known of the model.
+local function footprint_mib(f, model)
+  local resident = f.residents[model]
+  if resident and some(resident.footprint_mib) then return resident.footprint_mib end
+  for _, ticket in ipairs(f.tickets) do
+    if ticket.model == model and some(ticket.footprint_mib) then return ticket.footprint_mib end
+  end
+  if f.loading[model] then return f.loading[model].footprint_mib end
+  return resident_elsewhere(model) or tonumber(redis.call('HGET', key('footprint'), model) or nil)
+end
+
+-- Sum what these models take; nil when one of them is of unknown size.
+local function sum_mib(f, models)
+  local sum = 0
+  for model in pairs(models) do
+    local size = footprint_mib(f, model)
+    if size == nil then return nil end
+    sum = sum + size
+  end
+  return sum
+end
+
+-- Name what takes memory beside a new load, once its victims are unloaded: warm residents, loads, and what tickets rest
+-- on; each once.
+local function holders(f, load, gone)
+  local models = {}
+  for model in pairs(f.residents) do
+    if not f.spent[model] and not gone[model] then models[model] = true end
+  end
+  for model in pairs(f.loading) do models[model] = true end
+  for model in pairs(f.held) do models[model] = true end
+  models[load.model] = nil
+  return models
+end
+
+local function to_set(list)
+  local found = {}
+  for _, item in ipairs(list) do found[item] = true end
+  return found
+end
+
+-- The victims of other loads that must really be gone before this one fits. They become its victims too, so that the
+-- other load may fail without leaving both in memory.
+local function shared_victims(f, load)
+  local own, shared = to_set(load.evicts), {}
+  local physical = holders(f, load, own)
+  for model in pairs(f.residents) do
+    if not own[model] then physical[model] = true end
+  end
+  local taken = sum_mib(f, physical)
+  local room = taken and usable_mib(f.config) - load.footprint_mib - taken or -math.huge
+  local pending = {}
+  for model in pairs(f.spent) do
+    if f.residents[model] and not own[model] then pending[#pending + 1] = model end
+  end
+  table.sort(pending)
+  for _, victim in ipairs(pending) do
+    if room >= 0 then break end
+    room = room + (footprint_mib(f, victim) or 0)
+    shared[#shared + 1] = victim
+  end
+  return shared
+end
+
+local function counts(ticket, asking) return ticket.state ~= 'planned' or ticket.agent ~= asking.agent end
+
+local function has_slot(f, asking)
+  local taken = 0
+  for _, ticket in ipairs(f.tickets) do
+    if ticket.model == asking.model and counts(ticket, asking) then taken = taken + 1 end
+  end
+  return taken < f.config.slots
+end
+
+local function is_below_cap(f, asking)
+  local cap = some(f.config.max_concurrent)
+  if cap == nil then return true end
+  local all, background = 0, 0
+  for _, ticket in ipairs(f.tickets) do
+    if counts(ticket, asking) then
+      all = all + 1
+      if ticket.priority == 'background' then background = background + 1 end
+    end
+  end
+  if all >= cap then return false end
+  return asking.priority ~= 'background' or background < cap - f.config.interactive_reserve
+end

@@ -1,0 +1,10 @@
+-- End a wait; a ticket granted meanwhile is given back.
+--
+-- KEYS  1 root
+-- ARGV  4 the waiter's id
+-- result: 1, or 0 when it is gone already
+
+local waiter = get('waiter', ARGV[4])
+if waiter == nil then return finish(0) end
+abandon(waiter, 'given_up')
+return finish(1)

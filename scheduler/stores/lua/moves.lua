@@ -1,0 +1,203 @@
+-- The steps that several scripts share: a ticket ends, a wait ends, a plan ends, a counter counts.
+
+local function put_fair(priority, field, value) redis.call('HSET', key('fair:' .. priority), field, exact(value)) end
+
+local function get_fair(priority, field) return tonumber(redis.call('HGET', key('fair:' .. priority), field) or 0) end
+
+-- Start-time fair queueing: S = max(V, F of the crew), F = S + 1 / weight.
+local function take_tag(call)
+  local weight = tonumber(redis.call('HGET', key('weight'), call.crew) or 1)
+  local tag = math.max(get_fair(call.priority, 'v'), get_fair(call.priority, 'f:' .. call.crew))
+  put_fair(call.priority, 'f:' .. call.crew, tag + 1 / weight)
+  return tag
+end
+
+local function reach_tag(priority, tag)
+  if tag > get_fair(priority, 'v') then put_fair(priority, 'v', tag) end
+end
+
+local function count_use(name, id, at, more)
+  local use = get(name, id) or {count = 0, at = at}
+  local age = math.max(at - use.at, 0)
+  put(name, id, {count = use.count * 0.5 ^ (age / LIMITS.demand_half_life_s) + more, at = math.max(at, use.at)})
+end
+
+local function ease(before, sample)
+  if before == nil then return sample end
+  return before + ALPHA * (sample - before)
+end
+
+-- The fields a call's history row is made of.
+local function call_of_ticket(ticket)
+  local call = ticket.call
+  if call == '' then call = some(ticket.waiter) or ticket.id end
+  return {
+    call = call, ticket = ticket.id, waiter = ticket.waiter, plan = ticket.plan, agent = ticket.agent,
+    crew = ticket.crew, thread = ticket.thread, phase = ticket.phase, purpose = ticket.purpose,
+    priority = ticket.priority, server = ticket.server, model = ticket.model, action = ticket.action,
+    evicted = ticket.evicted, arrived_at = ticket.arrived_at, granted_at = ticket.granted_at,
+    started_at = ticket.started_at,
+  }
+end
+
+local function call_of_waiter(waiter)
+  return {
+    call = waiter.id, waiter = waiter.id, agent = waiter.agent, crew = waiter.crew, thread = waiter.thread,
+    phase = waiter.phase, purpose = waiter.purpose, priority = waiter.priority, server = waiter.server,
+    model = waiter.model, action = waiter.action, arrived_at = waiter.arrived_at,
+    prompt_tokens = waiter.prompt_tokens,
+  }
+end
+
+local function with(event, fields)
+  for name, value in pairs(fields) do event[name] = value end
+  return event
+end
+
+local function end_drain(server, reason)
+  local drain = get('drain', server)
+  if drain == nil then return end
+  remove('drain', server)
+  if some(drain.waiter) then redis.call('HDEL', key('drain_of'), drain.waiter) end
+  emit('drain_ended', {server = server, model = drain.model, agent = drain.agent, waiter = drain.waiter, reason = reason})
+end
+
+local function end_drain_of(waiter, reason)
+  local server = redis.call('HGET', key('drain_of'), waiter)
+  if server then end_drain(server, reason) end
+end
+
+-- Take a ticket out of the books. What it meant for waiter and plan is the caller's business.
+local function drop_ticket(ticket)
+  remove('ticket', ticket.id)
+  redis.call('SREM', key('on:' .. ticket.server), ticket.id)
+  redis.call('ZREM', key('lease:ticket'), ticket.id)
+end
+
+local function is_delivered(ticket) return not some(ticket.waiter) and not some(ticket.plan) end
+
+local function drop_intent(id)
+  if exists('intent', id) then remove('intent', id) end
+  redis.call('ZREM', key('age:intent'), id)
+  redis.call('HDEL', key('held_intent'), id)
+end
+
+local function intent_of(plan) return plan.agent .. '#' .. plan.thread end
+
+-- Forget a plan, its intent and, unless it is `kept`, its ticket.
+local function drop_plan(plan, reason, kept)
+  remove('plan', plan.id)
+  redis.call('ZREM', key('age:plan'), plan.id)
+  drop_intent(intent_of(plan))
+  local ticket = some(plan.ticket) and get('ticket', plan.ticket)
+  if ticket and ticket.id ~= kept then drop_ticket(ticket) end
+  emit('plan_dropped', {plan = plan.id, agent = plan.agent, crew = plan.crew, thread = plan.thread,
+    ticket = plan.ticket, server = ticket and ticket.server or null, model = ticket and ticket.model or null,
+    reason = reason})
+end
+
+-- A plan's ticket was taken from it: its intent stands again, as old as it was.
+local function back_to_intent(plan)
+  plan.ticket = null
+  put('plan', plan.id, plan)
+  local id = intent_of(plan)
+  local raw = redis.call('HGET', key('held_intent'), id)
+  if raw then
+    local intent = cjson.decode(raw)
+    put('intent', id, intent, raw)
+    redis.call('ZADD', key('age:intent'), exact(intent.at), id)
+    redis.call('HDEL', key('held_intent'), id)
+  end
+end
+
+-- The place behind a ticket is gone: its waiter waits again, its plan stands as an intent, a running call has lost it.
+local function revoke(ticket, reason)
+  drop_ticket(ticket)
+  local waiter = some(ticket.waiter) and get('waiter', ticket.waiter)
+  if waiter and waiter.ticket == ticket.id then
+    waiter.ticket = null
+    put('waiter', waiter.id, waiter)
+  end
+  local plan = some(ticket.plan) and get('plan', ticket.plan)
+  if plan and plan.ticket == ticket.id then back_to_intent(plan) end
+  if is_delivered(ticket) then count_use('use', ticket.model, NOW, 0) end
+  emit('lapsed', with(call_of_ticket(ticket), {reason = reason}))
+end
+
+local function forget_waiter(waiter, reason)
+  remove('waiter', waiter.id)
+  redis.call('ZREM', key('lease:waiter'), waiter.id)
+  end_drain_of(waiter.id, reason)
+end
+
+-- End a wait from outside; a ticket granted meanwhile goes back, the load behind it goes on.
+local function abandon(waiter, kind)
+  local ticket = some(waiter.ticket) and get('ticket', waiter.ticket)
+  forget_waiter(waiter, kind)
+  local event = call_of_waiter(waiter)
+  if ticket then
+    drop_ticket(ticket)
+    event = call_of_ticket(ticket)
+  end
+  emit(kind, event)
+end
+
+local function set_barrier(server)
+  redis.call('HSET', key('barrier'), server, redis.call('HGET', key('meta'), 'probe') or 0)
+end
+
+local function without_model(residents, model)
+  local kept = {}
+  for _, resident in ipairs(residents) do
+    if resident.model ~= model then kept[#kept + 1] = resident end
+  end
+  return kept
+end
+
+local function without_item(list, item)
+  local kept = {}
+  for _, other in ipairs(list) do
+    if other ~= item then kept[#kept + 1] = other end
+  end
+  return kept
+end
+
+local function end_load(server, model)
+  local id = load_key(server, model)
+  remove('load', id)
+  redis.call('SREM', key('loads:' .. server), model)
+  redis.call('HDEL', key('runner'), id)
+  redis.call('ZREM', key('lease:runner'), id)
+end
+
+local function has_item(list, item)
+  for _, other in ipairs(list) do
+    if other == item then return true end
+  end
+  return false
+end
+
+-- The engine has unloaded a model: no load and no ticket has to wait for that any more.
+local function settle_victim(server, victim)
+  for _, model in ipairs(members('loads:' .. server)) do
+    local load = get('load', load_key(server, model))
+    if has_item(load.evicts, victim) then
+      load.evicts = without_item(load.evicts, victim)
+      put('load', load_key(server, model), load)
+    end
+  end
+  for _, id in ipairs(members('on:' .. server)) do
+    local ticket = get('ticket', id)
+    if has_item(ticket.evicts, victim) then
+      ticket.evicts = without_item(ticket.evicts, victim)
+      put('ticket', id, ticket)
+    end
+  end
+end
+
+local function unlist(server, victim)
+  local seen = get('server:seen', server)
+  local before = #seen.residents
+  seen.residents = without_model(seen.residents, victim)
+  if #seen.residents < before then put_part('seen', server, seen) end
+end

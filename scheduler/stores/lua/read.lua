@@ -1,0 +1,16 @@
+-- Read everything at once, for a replica that starts or has lost the thread.
+--
+-- KEYS  1 root
+-- ARGV  none
+-- result: the journal id to read on from; the documents come as deltas
+
+local rows = {}
+for _, server in ipairs(redis.call('HKEYS', key('server:config'))) do
+  rows[#rows + 1] = delta('server', server, true)
+end
+for _, name in ipairs({'ticket', 'load', 'waiter', 'drain', 'plan', 'intent', 'use', 'selected', 'footprint', 'weight'}) do
+  local flat = redis.call('HGETALL', key(name))
+  for i = 1, #flat, 2 do rows[#rows + 1] = delta(name, flat[i], flat[i + 1]) end
+end
+local last = redis.call('XREVRANGE', key('journal'), '+', '-', 'COUNT', 1)
+return {version(), epoch(), '[' .. table.concat(rows, ',') .. ']', last[1] and last[1][1] or '0-0'}
