@@ -37,6 +37,14 @@ class UnknownAgent(Exception):
         self.name = name
 
 
+class LedgerUnavailable(Exception):
+    """The ledger cannot be reached, or did not answer in time; whether a change got through is not known."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"The ledger does not answer: {problem}")
+        self.problem = problem
+
+
 class LineFull(Exception):
     """No more waiters are taken."""
 
