@@ -11,6 +11,9 @@ class EngineApi(Protocol):
     async def send(self, *, endpoint: str, call: HttpCall) -> HttpReply:
         """Send one call and wait for its whole reply; trouble is a reply too. Cancelling closes the connection."""
 
+    async def close(self) -> None:
+        """End all connections."""
+
 
 class LoadReport(Protocol):
     """Who wants to know how a load goes on."""

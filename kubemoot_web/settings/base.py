@@ -1,6 +1,7 @@
 """Django's settings, every one of them derived from the checked environment."""
 
 from importlib.util import find_spec
+from logging import LogRecord
 from urllib.parse import quote, urlsplit
 
 import dj_database_url
@@ -129,15 +130,16 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "scheduler"
 CELERY_TASK_ROUTES = {
     "scheduler.run_agent": {"queue": "agents"},
+    "scheduler.probe_due": {"queue": "probes"},
     "scheduler.*": {"queue": "scheduler"},
-    "providers.*": {"queue": "probes"},
 }
-CELERY_BEAT_SCHEDULE_FILENAME = str(KUBEMOOT.data / "beat-schedule")
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # keeps no file: everything is due every second anyway
 # Each message dies with its interval: a timer that ran while no worker did leaves nothing to catch up on.
 CELERY_BEAT_SCHEDULE = {
     "tick": {"task": "scheduler.tick", "schedule": 1.0, "options": {"expires": 1.0}},
     "project": {"task": "scheduler.project", "schedule": 1.0, "options": {"expires": 1.0}},
-    "probe-due": {"task": "providers.probe_due", "schedule": 1.0, "options": {"expires": 1.0}},
+    "probe-due": {"task": "scheduler.probe_due", "schedule": 1.0, "options": {"expires": 1.0}},
+    "configure": {"task": "scheduler.configure", "schedule": 10.0, "options": {"expires": 10.0}},
 }
 
 # People -----------------------------------------------------------------------------------------------------------
@@ -176,16 +178,24 @@ WHITENOISE_MANIFEST_STRICT = True
 
 # Logs: events at the edges, never a body, a prompt or a secret ----------------------------------------------------
 
+
+
+def _is_not_about_readiness(record: LogRecord) -> bool:
+    """Keep "not ready" out of the log: it is the answer to a question, not an error."""
+    return getattr(getattr(record, "request", None), "path", "") != "/readyz"
+
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "filters": {"unready": {"()": "django.utils.log.CallbackFilter", "callback": _is_not_about_readiness}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "kubemoot_web": {"level": KUBEMOOT.log_level},
         "scheduler": {"level": KUBEMOOT.log_level},
         "providers": {"level": KUBEMOOT.log_level},
-        "celery": {"level": "WARNING"},
+        "django.request": {"filters": ["unready"]},
     },
 }

@@ -13,7 +13,7 @@ from scheduler.core.config import SchedulerConfig
 from scheduler.core.decisions import Decision, Evict, Grant, Join, Load, Queue, Reason, StandAside, Use, Wait
 from scheduler.core.explain import trace_json
 from scheduler.core.ledger import Change, DrainChange, GrantChange, StandAsideChange, WaitChange
-from scheduler.core.line import Group, groups, order_of
+from scheduler.core.line import Group, groups, turn_of
 from scheduler.core.placement.decide import decide
 from scheduler.core.placement.held import held_decision
 from scheduler.core.snapshot import ClusterSnapshot
@@ -103,14 +103,16 @@ def ticket_for(*, waiter: Waiter, decision: Grant, now: float) -> tuple[Ticket, 
 
 def _decide(work: _Pass, waiter: Waiter) -> Decision:
     ticket = None if waiter.plan is None else work.held.get(waiter.plan)
+    turn = turn_of(waiter=waiter, now=work.snapshot.now, config=work.config, is_weighted=work.is_weighted)
+    request = replace(waiter.request(), turn=turn)
     if ticket is not None:
-        decision = held_decision(snapshot=work.snapshot, request=waiter.request(), ticket=ticket)
+        decision = held_decision(snapshot=work.snapshot, request=request, ticket=ticket)
         if decision is not None:
             return decision
         # The held place is no good any more: it is decided as if it had been given back.
         without = work.snapshot.without_ticket(server=ticket.server, ticket=ticket.id)
-        return decide(request=waiter.request(), snapshot=without)
-    return decide(request=waiter.request(), snapshot=work.snapshot)
+        return decide(request=request, snapshot=without)
+    return decide(request=request, snapshot=work.snapshot)
 
 
 def _grant_slots(work: _Pass) -> bool:
@@ -136,7 +138,7 @@ def _grant_slots(work: _Pass) -> bool:
 
 
 def _regroup(work: _Pass, members: tuple[Waiter, ...]) -> Group:
-    order = order_of(waiter=members[0], now=work.snapshot.now, config=work.config, is_weighted=work.is_weighted)
+    order = turn_of(waiter=members[0], now=work.snapshot.now, config=work.config, is_weighted=work.is_weighted)
     return Group(members=members, order=order)
 
 

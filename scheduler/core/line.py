@@ -4,12 +4,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.types import Priority, Waiter
+from scheduler.core.types import Priority, Turn, Waiter
 
 AGE_UNIT_S = 30.0
 LOAD_OVERHEAD_S = 2.0
-
-Order = tuple[int, float, float, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +15,7 @@ class Group:
     """Waiters that would all be decided alike, in their order. Only the head is decided."""
 
     members: tuple[Waiter, ...]
-    order: Order
+    order: Turn
 
     @property
     def head(self) -> Waiter:
@@ -36,7 +34,7 @@ def class_rank(*, waiter: Waiter, now: float, config: SchedulerConfig) -> int:
     return 0 if waiter.priority == Priority.INTERACTIVE or has_aged else 1
 
 
-def order_of(*, waiter: Waiter, now: float, config: SchedulerConfig, is_weighted: bool) -> Order:
+def turn_of(*, waiter: Waiter, now: float, config: SchedulerConfig, is_weighted: bool) -> Turn:
     """Give the key that sorts the line: class, fair share where crews have weights, arrival, id."""
     rank = class_rank(waiter=waiter, now=now, config=config)
     return (rank, waiter.start_tag if is_weighted else 0.0, waiter.arrived_at, waiter.id)
@@ -54,9 +52,9 @@ def groups(
 
     `holders` are the agents with a place held for them: what is lent to them alone makes a group of their own.
     """
-    lines: dict[object, list[tuple[Order, Waiter]]] = {}
+    lines: dict[object, list[tuple[Turn, Waiter]]] = {}
     for waiter in waiters:
-        order = order_of(waiter=waiter, now=now, config=config, is_weighted=is_weighted)
+        order = turn_of(waiter=waiter, now=now, config=config, is_weighted=is_weighted)
         own = (waiter.agent, waiter.plan) if waiter.agent in holders else None
         key = (order[0], waiter.candidates, waiter.tolerance, waiter.priority, prompt_bucket(waiter.prompt_tokens), own)
         lines.setdefault(key, []).append((order, waiter))

@@ -10,8 +10,9 @@ from typing import Any
 from scheduler.core import ledger_docs as docs
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import Intent, Plan, ServerRecord, Use
+from scheduler.core.line import turn_of
 from scheduler.core.snapshot import ClusterSnapshot, Resident, Server
-from scheduler.core.types import Demand, Drain, LoadUnderWay, Ticket, Waiter, intent_key
+from scheduler.core.types import Demand, Drain, LoadUnderWay, Ticket, Turn, Waiter, intent_key
 
 Delta = tuple[str, str, Mapping[str, Any] | None]
 
@@ -98,7 +99,8 @@ class Replica:
 
         `predicted` counts, per model, how often agents that name it are selected.
         """
-        queued = self._queued()
+        queues = self._queues(now=now)
+        queued = {place: len(turns) for place, turns in queues.items()}
         last_used = {model: use.at for model, use in self.uses.items()}
         servers = {name: self._server(name=name, queued=queued, now=now) for name in sorted(self.servers)}
         return ClusterSnapshot(
@@ -107,6 +109,7 @@ class Replica:
             footprints=self.footprints,
             demand=self._demand(now=now, predicted=predicted or {}, last_used=last_used),
             version=self.version,
+            queues=queues,
         )
 
     def _apply_one(self, *, table: str, key: str, doc: Any) -> None:
@@ -131,13 +134,13 @@ class Replica:
         if after is not None:
             self._tickets_on.setdefault(after.server, {})[key] = after
 
-    def _queued(self) -> dict[tuple[str, str], int]:
-        counts: dict[tuple[str, str], int] = {}
+    def _queues(self, *, now: float) -> dict[tuple[str, str], list[Turn]]:
+        turns: dict[tuple[str, str], list[Turn]] = {}
         for waiter in self.waiters.values():
             if waiter.is_waiting and waiter.action == "queue" and waiter.server is not None:
-                place = (waiter.server, waiter.model)
-                counts[place] = counts.get(place, 0) + 1
-        return counts
+                turn = turn_of(waiter=waiter, now=now, config=self.config, is_weighted=bool(self.weights))
+                turns.setdefault((waiter.server, waiter.model), []).append(turn)
+        return {place: sorted(orders) for place, orders in turns.items()}
 
     def _server(self, *, name: str, queued: Mapping[tuple[str, str], int], now: float) -> Server:
         built = self._built.get(name)

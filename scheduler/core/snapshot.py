@@ -1,10 +1,11 @@
 """An immutable picture of the cluster, and what-if copies of it. Field meanings are those of scheduling.md 2."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from scheduler.core.types import CallRequest, Demand, Drain, LoadUnderWay, Priority, Ticket, TicketState
+from scheduler.core.types import CallRequest, Demand, Drain, LoadUnderWay, Priority, Ticket, TicketState, Turn
 
 DEFAULT_LOAD_MIB_PER_S = 1024.0
 DEFAULT_CALL_S = 30.0
@@ -163,7 +164,9 @@ class Server:
 class ClusterSnapshot:
     """Every server, footprints known by model, and the demand, at one moment.
 
-    `version` is the ledger's counter at that moment; a snapshot given from outside has 0.
+    `version` is the ledger's counter at that moment; a snapshot given from outside has 0. `queues` lists, per
+    server and model, the turns of those who queue on that copy, first turn first; a snapshot given from outside has
+    their number in `Resident.queued` alone.
     """
 
     now: float
@@ -171,6 +174,7 @@ class ClusterSnapshot:
     footprints: Mapping[str, int | None]
     demand: Mapping[str, Demand]
     version: int = 0
+    queues: Mapping[tuple[str, str], Sequence[Turn]] = field(default_factory=dict)
 
     @cached_property
     def holders(self) -> Mapping[str, tuple[str, ...]]:
@@ -188,6 +192,14 @@ class ClusterSnapshot:
     def demand_of(self, model: str) -> Demand:
         """Look up who needs a model."""
         return self.demand.get(model, NO_DEMAND)
+
+    def queued_ahead(self, *, server: Server, model: str, request: CallRequest) -> int:
+        """Count the calls that queue on a copy before the request's turn."""
+        turns = self.queues.get((server.name, model))
+        if turns is not None and request.turn is not None:
+            return bisect_left(turns, request.turn)
+        resident = server.known.get(model)
+        return resident.queued if resident is not None else len(turns or ())
 
     def footprint(self, *, server: Server, model: str) -> int | None:
         """Look up a model's footprint: here, else where it is resident, else by what is known of the model."""

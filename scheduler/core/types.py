@@ -3,6 +3,9 @@
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+Turn = tuple[int, float, float, str]
+"""A place in line, least first: class, fair share, arrival, id."""
+
 
 class Priority(StrEnum):
     """The class of a call. Interactive goes before background."""
@@ -39,7 +42,8 @@ class Candidate:
 class CallRequest:
     """A call that wants a place: its candidates, preferred first, and what limits the choice.
 
-    `waiter` and `intent` name the request's own entries in the demand, which never count against it.
+    `waiter` and `intent` name the request's own entries in the demand, which never count against it. `turn` is its
+    place in line; without one it comes last.
     """
 
     agent: str
@@ -50,6 +54,7 @@ class CallRequest:
     arrived_at: float = 0.0
     waiter: str | None = None
     intent: str | None = None
+    turn: Turn | None = None
 
     @property
     def acceptable(self) -> tuple[Candidate, ...]:

@@ -15,8 +15,7 @@ def wait_seconds(*, snapshot: ClusterSnapshot, server: Server, model: str, reque
 
     Where the cap is what blocks, the calls that count against it are taken too, and the larger answer holds.
     """
-    resident = server.known.get(model)
-    queued = 0 if resident is None else resident.queued
+    queued = snapshot.queued_ahead(server=server, model=model, request=request)
     answers = []
     copy = (server.slots, server.counted(request, server.tickets_of.get(model, ())))
     caps = tuple((cap, tickets) for cap, tickets in server.caps(request) if len(tickets) >= cap)

@@ -1,0 +1,147 @@
+"""Composition root: settings in, a wired runtime out. The clock and chance enter here.
+
+A runtime belongs to one event loop. Async faces await `runtime()`; synchronous faces (tasks, commands) hand their work to
+this process's one loop thread by `run` (and wait) or `spawn` (and do not).
+"""
+
+import asyncio
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from django.conf import settings
+
+from providers.bootstrap import engine_api
+from providers.ports import EngineApi
+from scheduler.core.config import SchedulerConfig
+from scheduler.effects import CeleryEffects
+from scheduler.ports import Catalog, Clock, Effects, History, Ids, Ledger
+from scheduler.stores.catalog import OrmCatalog
+from scheduler.stores.history import OrmHistory
+from scheduler.stores.ledger import RedisLedger
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """Everything that services need, wired."""
+
+    config: SchedulerConfig
+    ledger: Ledger
+    catalog: Catalog
+    history: History
+    effects: Effects
+    engine: EngineApi
+    ids: Ids
+    now: Clock
+
+
+Work = Callable[[Runtime], Awaitable[object]]
+
+_runtimes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[Runtime]] = WeakKeyDictionary()
+_spawned: dict[str, asyncio.Task[Any]] = {}
+_thread_lock = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+
+
+def config() -> SchedulerConfig:
+    """Read the scheduler's figures from the settings."""
+    env = settings.KUBEMOOT
+    return SchedulerConfig(
+        ticket_lease_s=env.ticket_lease_s,
+        waiter_lease_s=env.waiter_lease_s,
+        wait_limit_s=env.wait_limit_s,
+        plan_limit_s=env.plan_lease_s,
+        drain_after_s=env.drain_after_s,
+        probe_fast_s=env.probe_fast_s,
+        probe_slow_s=env.probe_slow_s,
+    )
+
+
+async def runtime() -> Runtime:
+    """Give the running loop's runtime, starting it first where it has none."""
+    loop = asyncio.get_running_loop()
+    future = _runtimes.get(loop)
+    if future is None:
+        future = _runtimes[loop] = loop.create_future()
+        try:
+            future.set_result(await _start())
+        except BaseException:
+            del _runtimes[loop]
+            future.cancel()
+            raise
+    return await asyncio.shield(future)
+
+
+async def close() -> None:
+    """Let go of the running loop's connections."""
+    future = _runtimes.pop(asyncio.get_running_loop(), None)
+    if future is not None:
+        wired = await future
+        await wired.ledger.close()
+        await wired.engine.close()
+
+
+def run(work: Callable[[Runtime], Awaitable[T]]) -> T:
+    """Do async work from a synchronous face, on this process's loop thread, and wait for it."""
+    return asyncio.run_coroutine_threadsafe(_with_runtime(work), _loop_thread()).result()
+
+
+def spawn(work: Work, *, key: str) -> None:
+    """Start async work on this process's loop thread and return. Work of the same key is not started twice at a time.
+
+    Tasks use this for whatever may hang: a worker thread must never be held by an engine that does not answer.
+    """
+    _loop_thread().call_soon_threadsafe(_spawn, work, key)
+
+
+def _spawn(work: Work, key: str) -> None:
+    if key in _spawned:
+        return
+    task = asyncio.get_running_loop().create_task(_logged(work, key), name=key)
+    _spawned[key] = task
+    task.add_done_callback(lambda _: _spawned.pop(key, None))
+
+
+async def _logged(work: Work, key: str) -> None:
+    try:
+        await _with_runtime(work)
+    except Exception as error:  # nobody waits for this work; the tick finds what it left undone
+        log.warning("%s failed: %s: %s", key, type(error).__name__, error)
+
+
+async def _with_runtime(work: Callable[[Runtime], Awaitable[T]]) -> T:
+    return await work(await runtime())
+
+
+async def _start() -> Runtime:
+    figures = config()
+    ledger = RedisLedger(url=settings.REDIS_URL, name=settings.KUBEMOOT.ledger, config=figures)
+    await ledger.start()
+    return Runtime(
+        config=figures,
+        ledger=ledger,
+        catalog=OrmCatalog(),
+        history=OrmHistory(),
+        effects=CeleryEffects(),
+        engine=engine_api(),
+        ids=lambda: secrets.token_hex(12),
+        now=time.time,
+    )
+
+
+def _loop_thread() -> asyncio.AbstractEventLoop:
+    """Give this process's loop, starting its thread first where there is none."""
+    global _loop
+    with _thread_lock:
+        if _loop is None:
+            _loop = asyncio.new_event_loop()
+            threading.Thread(target=_loop.run_forever, name="scheduler-loop", daemon=True).start()
+        return _loop
