@@ -179,7 +179,6 @@ WHITENOISE_MANIFEST_STRICT = True
 # Logs: events at the edges, never a body, a prompt or a secret ----------------------------------------------------
 
 
-
 def _is_not_about_readiness(record: LogRecord) -> bool:
     """Keep "not ready" out of the log: it is the answer to a question, not an error."""
     return getattr(getattr(record, "request", None), "path", "") != "/readyz"

@@ -1,0 +1,144 @@
+"""Simulated agents of two crews, for `up --demo`. They know the REST API and nothing else: read this as an example.
+
+One round of a crew: the coordinator selects agents (POST /plans), each of them thinks a little and then makes its call
+(POST /tickets, waiting where it must), talks to the engine it was given, keeps its ticket alive meanwhile, and gives
+it back with what it used. The crews start their rounds at different beats, so that they meet and have to wait.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import urllib.error
+import urllib.request
+from argparse import ArgumentParser
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+CREWS = {
+    "lab": (("default/analyst", "default/researcher"), 4.0),
+    "studio": (("default/rules-keeper", "default/scout"), 5.5),
+}
+THINKING_S = (0.5, 1.5)  # how long the first and the second selected agent triage before they call
+WAIT_S = 20
+QUESTION = "Compare the two plans on the table and say which one you would take, and why."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """The REST API, as any program sees it."""
+
+    address: str
+    token: str
+
+    async def call(self, method: str, path: str, body: object = None, *, timeout_s: float = 60) -> tuple[int, Any]:
+        """Make one call; an error of the API is an answer like any other."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return await asyncio.to_thread(
+            exchange, method, f"{self.address}/api/v1{path}", body, headers=headers, timeout_s=timeout_s
+        )
+
+
+def exchange(
+    method: str, url: str, body: object, *, headers: dict[str, str] | None = None, timeout_s: float
+) -> tuple[int, Any]:
+    """Send JSON and read JSON."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(  # noqa: S310 - http addresses alone reach this
+        url, data=data, method=method, headers={"Content-Type": "application/json", **(headers or {})}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=timeout_s) as answer:  # noqa: S310 - as above
+            return answer.status, json.loads(answer.read() or b"null")
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read() or b"null")
+
+
+class Command(BaseCommand):
+    """Lets simulated agents talk for ever."""
+
+    help = "Simulated agents that use the REST API at ADDRESS (started by `up --demo`)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument("address", help="where Kubemoot runs, like http://127.0.0.1:8000")
+
+    def handle(self, *_: str, **options: Any) -> None:
+        """Let both crews talk until told to end."""
+        token = os.environ.get("DEMO_AGENTS_TOKEN", "")
+        if not token:
+            raise CommandError("DEMO_AGENTS_TOKEN is not set: write a token with the scopes read and call into it.")
+        asyncio.run(self._talk(Api(address=options["address"].rstrip("/"), token=token)))
+
+    async def _talk(self, api: Api) -> None:
+        """Run every crew's rounds side by side."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, os._exit, 0)  # blocked threads end with us
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(max_workers=32))
+        async with asyncio.TaskGroup() as crews:
+            for crew, (agents, pause_s) in CREWS.items():
+                crews.create_task(self._rounds(api, crew=crew, agents=agents, pause_s=pause_s))
+
+    async def _rounds(self, api: Api, *, crew: str, agents: tuple[str, ...], pause_s: float) -> None:
+        """Hold one discussion after another."""
+        for number in count(1):
+            try:
+                await self._round(api, thread=f"demo-{crew}-{os.getpid()}-{number}", agents=agents)
+            except OSError as error:
+                self.stdout.write(f"{crew}: Kubemoot or an engine cannot be reached ({error}); trying again.")
+            await asyncio.sleep(pause_s)
+
+    async def _round(self, api: Api, *, thread: str, agents: tuple[str, ...]) -> None:
+        """Select the agents and let them make their calls."""
+        status, planned = await api.call("POST", "/plans", {"agents": agents, "thread": thread})
+        if status >= 400:
+            self.stdout.write(f"{thread}: planning was refused: {planned['error']['message']}")
+        async with asyncio.TaskGroup() as calls:
+            for agent, thinking_s in zip(agents, THINKING_S, strict=True):
+                calls.create_task(self._contribute(api, agent=agent, thread=thread, thinking_s=thinking_s))
+
+    async def _contribute(self, api: Api, *, agent: str, thread: str, thinking_s: float) -> None:
+        """Make one agent's call, or stand aside."""
+        await asyncio.sleep(thinking_s)
+        wish = {"agent": agent, "thread": thread, "phase": "mulling", "promptTokens": 200, "wait": WAIT_S}
+        status, answer = await api.call("POST", "/tickets", wish)
+        while status == 202:
+            status, answer = await api.call("GET", f"/waiters/{answer['waiter']}?wait={WAIT_S}")
+        if status not in (200, 201):
+            self.stdout.write(f"{agent} stands aside: {answer.get('message') or answer.get('error')}")
+            return
+        renewing = asyncio.create_task(self._renew(api, ticket=answer))
+        outcome: dict[str, object] = {"ok": False}
+        try:
+            outcome = await _ask_engine(ticket=answer)
+        finally:
+            renewing.cancel()
+            await api.call("DELETE", f"/tickets/{answer['id']}", outcome)
+
+    async def _renew(self, api: Api, *, ticket: dict[str, Any]) -> None:
+        """Keep a ticket alive while its call runs."""
+        while True:
+            await asyncio.sleep(ticket["leaseSeconds"] / 3)
+            await api.call("POST", f"/tickets/{ticket['id']}/renew")
+
+
+async def _ask_engine(*, ticket: dict[str, Any]) -> dict[str, object]:
+    """Call the model where the ticket says, with the options that it gives, and count what was used."""
+    body = {
+        "model": ticket["model"],
+        "messages": [{"role": "user", "content": QUESTION}],
+        "stream": False,
+        **({"options": ticket["options"]} if ticket.get("options") else {}),
+    }
+    url = f"{ticket['endpoint'].rstrip('/')}/api/chat"
+    status, answer = await asyncio.to_thread(exchange, "POST", url, body, timeout_s=600)
+    if status != 200:
+        return {"ok": False}
+    return {
+        "ok": True,
+        "promptTokens": answer.get("prompt_eval_count"),
+        "completionTokens": answer.get("eval_count"),
+    }

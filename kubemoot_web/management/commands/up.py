@@ -1,0 +1,153 @@
+"""`manage.py up`: everything that Kubemoot needs, under one supervisor."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
+
+from kubemoot_web.access import sign_in
+from kubemoot_web.celery import HEARTBEAT_KEY
+from kubemoot_web.management import demo, programs
+from kubemoot_web.management.supervisor import CannotRun, Supervisor
+
+OLD_SERVER_LEAVES_WITHIN_S = 5
+
+
+class Command(BaseCommand):
+    """Starts everything and keeps it running until Ctrl-C."""
+
+    help = "Run everything on this computer: Valkey, web, worker. Ctrl-C ends it all."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument(
+            "--port", type=int, default=8000, help="port of the pages and the API (default: 8000, 0: any free one)"
+        )
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+        parser.add_argument("--data", help="folder for database and Valkey files (default: KUBEMOOT_DATA, else ./data)")
+        parser.add_argument("--demo", action="store_true", help="add two simulated GPUs and two crews that talk")
+
+    def handle(self, *_: str, **options: Any) -> None:
+        """Prepare, start, watch, end."""
+        host, port = str(options["host"]), int(options["port"]) or programs.free_port(wanted=0)
+        with self._only_one(settings.KUBEMOOT.data):
+            self._refuse_taken_port(host=host, port=port)
+            call_command("migrate", verbosity=0, interactive=False)
+            call_command("collectstatic", verbosity=0, interactive=False)
+            try:
+                asyncio.run(self._run(host=host, port=port, with_demo=bool(options["demo"])))
+            except CannotRun as error:
+                raise CommandError(str(error)) from None
+
+    async def _run(self, *, host: str, port: int, with_demo: bool) -> None:
+        """Start the children, say where the pages are, watch until told to end."""
+        over = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, over.set)
+        supervisor = Supervisor(say=self.stdout.write)
+        work = asyncio.create_task(self._work(supervisor=supervisor, host=host, port=port, with_demo=with_demo))
+        ending = asyncio.create_task(over.wait())
+        try:
+            await asyncio.wait({work, ending}, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                work.result()
+            self.stdout.write("Ending ...")
+        finally:
+            ending.cancel()
+            work.cancel()
+            with contextlib.suppress(asyncio.CancelledError, CannotRun):
+                await work
+            await supervisor.stop()
+
+    async def _work(self, *, supervisor: Supervisor, host: str, port: int, with_demo: bool) -> None:
+        """Start everything in order, then keep it alive."""
+        environment = _hosts(host)
+        if settings.REDIS_IS_EMBEDDED:
+            await _wait_for_old_server()
+            folder = settings.KUBEMOOT.data / "valkey"
+            await supervisor.start(programs.valkey(socket_path=Path(settings.VALKEY_SOCKET), folder=folder))
+        await cache.adelete(HEARTBEAT_KEY)  # an earlier run's sign of life says nothing about this worker
+        await supervisor.start(
+            programs.web(host=host, port=port, environment=environment),
+            programs.worker(host=host, port=port, environment=environment),
+        )
+        address = f"http://{programs.url_host(programs.reachable_host(host))}:{port}"
+        if with_demo:
+            await demo.start(supervisor=supervisor, address=address, data=settings.KUBEMOOT.data)
+        path = await asyncio.to_thread(_login_path)
+        self.stdout.write(f"\nKubemoot runs at {address}/")
+        self.stdout.write(f"Sign in once with {address}{path}")
+        self.stdout.write("Ctrl-C ends it.\n")
+        self.stdout.flush()
+        await supervisor.watch()
+
+    @contextlib.contextmanager
+    def _only_one(self, data: Path) -> Iterator[None]:
+        """Hold the data folder, so that two of us never share its Valkey files."""
+        with (data / "up.lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise CommandError(
+                    f"Kubemoot already runs on {data}. End it first, or name another folder with --data."
+                ) from None
+            yield
+
+    def _refuse_taken_port(self, *, host: str, port: int) -> None:
+        """Say before anything starts that the port is taken."""
+        try:
+            is_free = programs.port_is_free(host=host, port=port)
+        except (OSError, OverflowError) as error:
+            raise CommandError(f"Cannot listen on {host} port {port}: {error}") from None
+        if not is_free:
+            raise CommandError(
+                f"web cannot start: port {port} on {host} is taken by another program. "
+                f"End that program, or choose another port with --port."
+            )
+
+
+async def _wait_for_old_server() -> None:
+    """Give the Valkey of a killed supervisor the moment that it needs to end.
+
+    Raises:
+        CannotRun: it does not end.
+    """
+    path = Path(settings.VALKEY_SOCKET)
+    for _ in range(OLD_SERVER_LEAVES_WITHIN_S * 10):
+        if not await programs.accepts(path=path):
+            return
+        await asyncio.sleep(0.1)
+    raise CannotRun(name="valkey", why=f"cannot start: another server answers on {path}. End it first.")
+
+
+def _hosts(host: str) -> dict[str, str]:
+    """Let browsers use the address that we listen on, unless KUBEMOOT_HOSTS says which ones they may use."""
+    if os.environ.get("KUBEMOOT_HOSTS"):
+        return {}
+    names = [*settings.KUBEMOOT.hosts, programs.url_host(host)]
+    if host in programs.EVERYWHERE:
+        own = socket.gethostname()
+        with contextlib.suppress(OSError):
+            names += [own, *{programs.url_host(str(info[4][0])) for info in socket.getaddrinfo(own, None)}]
+    return {"KUBEMOOT_HOSTS": ",".join(dict.fromkeys(names))}
+
+
+def _login_path() -> str:
+    """Make a one-time link for the first administrator, who is made when there is none."""
+    user = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    if user is None:
+        user = User.objects.create_superuser("admin")
+    return reverse("login-link", args=[sign_in.login_link_token(user=user)])
