@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from kubemoot_web.crds import kinds
 from kubemoot_web.crds.errors import ImportProblem, ImportRefused
-from kubemoot_web.crds.mapping import write_of
+from kubemoot_web.crds.mapping import key_of, write_of
 from kubemoot_web.crds.scalars import Ambiguous, shown
 from kubemoot_web.crds.schema_errors import Path, field_text, problems
 from kubemoot_web.crds.schemas import SPECS, Metadata, Schema
@@ -88,6 +88,43 @@ def parse(sources: Iterable[Source]) -> tuple[Document, ...]:
     if wrong:
         raise ImportRefused(wrong)
     return tuple(documents)
+
+
+def parse_for(*, source: Source, kind: kinds.Kind, namespace: str, name: str) -> Document:
+    """Read and check the one document that an address names; what the address says need not be said again.
+
+    Raises:
+        ImportRefused: with everything that is wrong, also when it names something else than the address.
+    """
+    wrong: list[ImportProblem] = []
+    found = list(_objects(source, wrong))
+    if not wrong and len(found) != 1:
+        wrong.append(_about(source, line=0, message=f"must hold one document, not {len(found)}"))
+    if wrong:
+        raise ImportRefused(wrong)
+    checked = _check(replace(found[0], value=_completed(found[0].value, kind=kind, namespace=namespace, name=name)))
+    if not isinstance(checked, Document):
+        raise ImportRefused(checked)
+    wanted = key_of(kind=kind, namespace=namespace, name=name)
+    named = checked.write.key
+    if named != wanted:
+        path: Path = ("kind",)
+        if named.kind == wanted.kind:
+            path = ("metadata", "name" if named.namespace == wanted.namespace else "namespace")
+        message = f"names {named.text()}, but the address names {wanted.text()}"
+        raise ImportRefused([checked.problem(path=path, message=message)])
+    return checked
+
+
+def _completed(value: Any, *, kind: kinds.Kind, namespace: str, name: str) -> Any:
+    """Fill in what a document leaves to its address."""
+    if not isinstance(value, dict):
+        return value
+    metadata = value.get("metadata")
+    if metadata is None or isinstance(metadata, dict):
+        named = {"name": name, **({"namespace": namespace} if kind.namespaced else {}), **(metadata or {})}
+        value = {**value, "metadata": named}
+    return {"apiVersion": kinds.API_VERSION, "kind": kind.name, **value}
 
 
 def _objects(source: Source, wrong: list[ImportProblem]) -> Iterator[_Found]:

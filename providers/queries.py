@@ -1,0 +1,83 @@
+"""Read side: rows -> values. Synchronous; asynchronous callers wrap a function whole, so that it is one trip."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from providers.core.endpoint_key import endpoint_base
+from providers.core.model_names import normalise
+from providers.core.naming import server_name, split_server_name
+from providers.core.specs import ModelSpec, ServerSpec
+from providers.core.types import EngineKind
+from providers.models import Model, ModelServer
+
+
+def servers() -> tuple[ServerSpec, ...]:
+    """List the registered servers by name."""
+    return tuple(
+        _server(namespace, name, spec)
+        for namespace, name, spec in ModelServer.objects.values_list("namespace", "name", "spec")
+    )
+
+
+def models() -> tuple[ModelSpec, ...]:
+    """List the registered models, each with its canonical identifier."""
+    kinds = {server.name: server.kind for server in servers()}
+    return tuple(
+        _model(namespace, name, labels, spec, kinds)
+        for namespace, name, labels, spec in Model.objects.values_list("namespace", "name", "labels", "spec")
+    )
+
+
+def declared_footprints() -> dict[str, int]:
+    """Map models to the memory they are declared to take, MiB; the greatest where objects of one model differ."""
+    found: dict[str, int] = {}
+    for model in models():
+        if model.vram_mib is not None:
+            found[model.model] = max(found.get(model.model, 0), model.vram_mib)
+    return found
+
+
+def _server(namespace: str, name: str, spec: Mapping[str, Any]) -> ServerSpec:
+    scheduling = spec.get("scheduling", {})
+    secret = spec.get("secretRef", {})
+    return ServerSpec(
+        name=server_name(namespace=namespace, name=name),
+        kind=EngineKind(spec["type"]),
+        endpoint=endpoint_base(spec["endpoint"]),
+        secret_name=secret.get("name"),
+        secret_key=secret.get("key"),
+        memory_mib=scheduling.get("memoryMiB"),
+        reserve_mib=scheduling.get("reserveMiB"),
+        weight=scheduling.get("weight", 100),
+        max_parallel=scheduling.get("maxParallel"),
+        context_length=scheduling.get("contextLength"),
+        max_concurrent=scheduling.get("maxConcurrent"),
+        interactive_reserve=scheduling.get("interactiveReserve", 0),
+        call_timeout_s=scheduling.get("callTimeoutSeconds", 600),
+        telemetry_url=spec.get("telemetry", {}).get("url"),
+    )
+
+
+def _model(
+    namespace: str, name: str, labels: Mapping[str, str], spec: Mapping[str, Any], kinds: Mapping[str, EngineKind]
+) -> ModelSpec:
+    server = _bound_to(namespace, spec.get("serverRef"))
+    # An unbound model, or one whose server comes later, is read as Ollama would: it drops what only Ollama adds.
+    kind = kinds.get(server, EngineKind.OLLAMA) if server is not None else EngineKind.OLLAMA
+    return ModelSpec(
+        name=f"{namespace}/{name}",
+        model=normalise(kind=kind, name=spec["model"]),
+        labels=labels,
+        server=server,
+        vram_mib=spec.get("vramMib"),
+        context_length=spec.get("contextLength"),
+    )
+
+
+def _bound_to(namespace: str, reference: str | None) -> str | None:
+    """Resolve a reference: a bare name means the model's own namespace."""
+    if reference is None:
+        return None
+    if "/" in reference:
+        namespace, reference = split_server_name(reference)
+    return server_name(namespace=namespace, name=reference)
