@@ -1,7 +1,7 @@
 """Composition root: settings in, a wired runtime out. The clock and chance enter here.
 
-A runtime belongs to one event loop. Async faces await `runtime()`; synchronous faces (tasks, commands) hand their work to
-this process's one loop thread by `run` (and wait) or `spawn` (and do not).
+A runtime belongs to one event loop. Async faces await `runtime()`; synchronous faces (tasks, commands) hand their
+work to this process's one loop thread by `run` (and wait) or `spawn` (and do not).
 """
 
 import asyncio
@@ -129,7 +129,7 @@ async def _start() -> Runtime:
         config=figures,
         ledger=ledger,
         catalog=OrmCatalog(),
-        history=OrmHistory(),
+        history=OrmHistory(ledger=settings.KUBEMOOT.ledger),
         effects=CeleryEffects(),
         engine=engine_api(),
         ids=lambda: secrets.token_hex(12),

@@ -236,7 +236,7 @@ class History(Protocol):
     """The projection of the journal that outlives the living moment."""
 
     async def cursor(self) -> str:
-        """Give the id of the last journal entry that was written down; "0" before the first."""
+        """Give the id of the last journal entry that was written down; empty before the first."""
         ...
 
     async def write(self, *, entries: Sequence[JournalEntry]) -> None:

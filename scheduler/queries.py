@@ -1,7 +1,9 @@
 """Read side: rows -> values. Synchronous; asynchronous callers wrap a function whole, so that it is one trip."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from django.db.models import Q, QuerySet, Subquery
 
 from providers import queries as providers
 from providers.core.model_names import normalise
@@ -12,7 +14,7 @@ from scheduler.core.calls import AgentProfile
 from scheduler.core.ranking.rank import ModelObject, rank_by_capabilities, rank_named
 from scheduler.core.ranking.statuses import candidates_of, problem_of
 from scheduler.core.types import Candidate
-from scheduler.models import Agent, Crew
+from scheduler.models import Agent, Call, Crew
 from scheduler.ports import UnknownAgent
 
 USUAL_WEIGHT = 1
@@ -88,3 +90,13 @@ def crew_weights() -> dict[str, float]:
     rows = Crew.objects.values_list("namespace", "name", "spec")
     weights = {agent_name(namespace=namespace, name=name): spec["weight"] for namespace, name, spec in rows}
     return weights if any(weight != USUAL_WEIGHT for weight in weights.values()) else {}
+
+
+def calls(*, filters: Mapping[str, str], before: str = "") -> QuerySet[Call]:
+    """List calls, newest first, that match every filter; `before` is the id of the call to go on after."""
+    rows = Call.objects.filter(**filters)
+    if before:
+        last = Call.objects.filter(id=before).values("arrived_at")
+        same = Q(arrived_at=Subquery(last), id__lt=before)
+        rows = rows.filter(Q(arrived_at__lt=Subquery(last)) | same)
+    return rows

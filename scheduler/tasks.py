@@ -1,7 +1,7 @@
 """Celery tasks: one line of work each. Unknown keywords are a newer publisher, not an error.
 
-None of them waits for an engine: they start the work on the process's event loop and return. Leases in the ledger make a
-second delivery harmless, and the tick finds again whatever a lost message left undone.
+None of them waits for an engine: they start the work on the process's event loop and return. Leases in the ledger make
+a second delivery harmless, and the tick finds again whatever a lost message left undone.
 """
 
 from celery import shared_task

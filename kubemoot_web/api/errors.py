@@ -15,6 +15,9 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from kubemoot_web.access import Forbidden
+from scheduler.core.placement.decide import NoCandidates
+from scheduler.ports import LedgerUnavailable, LineFull, TicketGone, UnknownAgent
+from scheduler.services.callers import NothingMatches
 
 CODES = {
     400: ("bad-request", "The request cannot be understood."),
@@ -31,6 +34,12 @@ CODES = {
 }
 DOMAIN_ERRORS: dict[type[Exception], tuple[int, str]] = {
     Forbidden: (403, "forbidden"),
+    LedgerUnavailable: (503, "ledger-unavailable"),
+    LineFull: (503, "line-full"),
+    NoCandidates: (422, "no-candidates"),
+    NothingMatches: (422, "no-candidates"),
+    TicketGone: (404, "ticket-gone"),
+    UnknownAgent: (404, "unknown-agent"),
 }
 
 

@@ -44,6 +44,20 @@ def choose(*, snapshot: ClusterSnapshot, waiter: Waiter, model: str) -> tuple[st
     return name, drain
 
 
+def least_cost_s(*, snapshot: ClusterSnapshot, waiter: Waiter) -> float | None:
+    """Estimate how soon some server could be emptied for a waiter; None where none could."""
+    candidate = next((c for c in waiter.candidates if c.model == waiter.model), None)
+    if candidate is None:
+        return None
+    request = waiter.request()
+    costs = [
+        option[0]
+        for server in snapshot.servers.values()
+        if (option := _option(snapshot=snapshot, server=server, request=request, candidate=candidate))
+    ]
+    return min(costs, default=None)
+
+
 def _option(
     *, snapshot: ClusterSnapshot, server: Server, request: CallRequest, candidate: Candidate
 ) -> tuple[float, float, str, tuple[str, ...]] | None:
@@ -80,6 +94,7 @@ def _option(
 def _everyone(*, snapshot: ClusterSnapshot, server: Server, request: CallRequest) -> Iterable[Victim]:
     """List every resident of known size, those in use and waited for included: the drain waits for them to end."""
     for resident in server.warm.values():
-        if resident.footprint_mib is not None:
+        footprint = snapshot.footprint(server=server, model=resident.model)
+        if footprint is not None:
             need = need_of(snapshot=snapshot, request=request, resident=resident)
-            yield Victim(model=resident.model, footprint_mib=resident.footprint_mib, need=need)
+            yield Victim(model=resident.model, footprint_mib=footprint, need=need)

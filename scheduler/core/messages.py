@@ -22,6 +22,11 @@ def queued_on(*, model: str, server: str) -> str:
     return f"waiting for a free slot of {model} on {server}"
 
 
+def loading_on(*, model: str, server: str) -> str:
+    """Say which load a granted call waits for."""
+    return f"waiting for {model} to load on {server}"
+
+
 def stood_aside(*, reason: str, model: str) -> str:
     """Say why a call got no place, and what would help."""
     match reason:

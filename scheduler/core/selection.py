@@ -1,6 +1,7 @@
 """Placing agents the moment they are selected, before they call (scheduling rules, section 6)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from scheduler.core.cycle import ticket_for
 from scheduler.core.decisions import Decision, Evict, Join, Load, Use
@@ -9,7 +10,16 @@ from scheduler.core.ledger import GrantChange, Plan
 from scheduler.core.placement import fit
 from scheduler.core.placement.decide import decide
 from scheduler.core.snapshot import ClusterSnapshot
-from scheduler.core.types import Waiter
+from scheduler.core.types import Ticket, Waiter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What came of planning for one agent. `ticket` None: nothing could be held, `decision` says why."""
+
+    plan: Plan
+    decision: Decision
+    ticket: Ticket | None
 
 
 def plan_selection(

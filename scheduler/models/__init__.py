@@ -1,6 +1,7 @@
-"""Tables of crews, agents and policies."""
+"""Tables of crews, agents and policies, and the history of calls."""
 
+from scheduler.models.calls import Call, JournalCursor
 from scheduler.models.crews import Agent, Crew, PromptModule
 from scheduler.models.policies import CrewSchedulingPolicy, MootArchetype
 
-__all__ = ["Agent", "Crew", "CrewSchedulingPolicy", "MootArchetype", "PromptModule"]
+__all__ = ["Agent", "Call", "Crew", "CrewSchedulingPolicy", "JournalCursor", "MootArchetype", "PromptModule"]

@@ -1,25 +1,15 @@
 """Agents were selected: publish what they will need, place them, hold the places (scheduling rules, section 6)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scheduler.core.calls import DEFAULT_PHASE, AgentProfile, Call
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.decisions import Decision
 from scheduler.core.ledger import GrantChange, Intent, Plan
-from scheduler.core.selection import plan_selection
+from scheduler.core.selection import Planned, plan_selection
 from scheduler.core.types import Ticket, Waiter
 from scheduler.ports import Effects, Ids, Ledger
 from scheduler.services.cycle import apply_effects, run_cycle
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """What came of planning for one agent. `ticket` None: nothing could be held, `decision` says why."""
-
-    plan: Plan
-    decision: Decision
-    ticket: Ticket | None
 
 
 async def agents_select(

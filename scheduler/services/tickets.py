@@ -2,7 +2,7 @@
 
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import Outcome
-from scheduler.ports import Effects, Ledger, TicketGone
+from scheduler.ports import Effects, Ledger
 from scheduler.services.cycle import run_cycle
 
 
@@ -17,12 +17,9 @@ async def ticket_renew(*, ledger: Ledger, ticket: str) -> float:
 
 async def ticket_release(
     *, ledger: Ledger, effects: Effects, config: SchedulerConfig, ticket: str, outcome: Outcome, now: float
-) -> None:
-    """Give a ticket back, and its place to who is next in line.
-
-    Raises:
-        TicketGone: it was given back or lapsed before; nothing has changed.
-    """
-    if not await ledger.release(ticket=ticket, outcome=outcome, now=now):
-        raise TicketGone(ticket)
-    await run_cycle(ledger=ledger, effects=effects, config=config, now=now)
+) -> bool:
+    """Give a ticket back, and its place to who is next in line. False, and nothing changed, when it is gone already."""
+    released = await ledger.release(ticket=ticket, outcome=outcome, now=now)
+    if released:
+        await run_cycle(ledger=ledger, effects=effects, config=config, now=now)
+    return released

@@ -1,0 +1,174 @@
+"""What the journal says about one call, folded event by event into the record that history keeps.
+
+No word of any prompt is in a journal, so none can come into a record.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+
+class CallState(StrEnum):
+    """Where a call is, or how it ended."""
+
+    WAITING = "waiting"
+    LOADING = "loading"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    LAPSED = "lapsed"
+    STOOD_ASIDE = "stood_aside"
+    GIVEN_UP = "given_up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRecord:
+    """One call as history keeps it. Times are Unix seconds; None: it has not come to that."""
+
+    id: str
+    agent: str
+    state: CallState
+    arrived_at: float
+    crew: str = ""
+    thread: str = ""
+    phase: str = ""
+    purpose: str = ""
+    priority: str = "interactive"
+    model: str = ""
+    server: str = ""
+    action: str = ""
+    reason: str = ""
+    evicted: tuple[str, ...] = ()
+    granted_at: float | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    decision: Mapping[str, Any] | None = None
+
+
+Event = Mapping[str, Any]
+
+
+def fold(*, record: CallRecord | None, event: Event, at: float) -> CallRecord | None:
+    """Take one more event into a call's record; give it unchanged when the event says nothing about the call.
+
+    A planned ticket is no call until its agent calls: what happens to it makes no record.
+    """
+    step = STEPS.get(str(event.get("type")))
+    if step is None or not event.get("call"):
+        return record
+    return step(record, event, at)
+
+
+def _begin(record: CallRecord | None, event: Event, at: float) -> CallRecord:
+    arrived_at = event.get("arrived_at") or at
+    return record or CallRecord(
+        id=event["call"],
+        agent=event.get("agent") or "",
+        state=CallState.WAITING,
+        arrived_at=arrived_at,
+        crew=event.get("crew") or "",
+        thread=event.get("thread") or "",
+        phase=event.get("phase") or "",
+        purpose=event.get("purpose") or "",
+        priority=event.get("priority") or "interactive",
+        prompt_tokens=event.get("prompt_tokens"),
+    )
+
+
+def _enqueued(record: CallRecord | None, event: Event, at: float) -> CallRecord:
+    return _begin(record, event, at)
+
+
+def _waiting(record: CallRecord | None, event: Event, at: float) -> CallRecord:
+    begun = _begin(record, event, at)
+    return replace(
+        begun,
+        state=CallState.WAITING,
+        model=event.get("model") or begun.model,
+        server=event.get("server") or "",
+        action=event.get("action") or "",
+        reason=event.get("reason") or "",
+        decision=_trace(event) or begun.decision,
+    )
+
+
+def _granted(record: CallRecord | None, event: Event, at: float) -> CallRecord:
+    begun = _begin(record, event, at)
+    return replace(
+        begun,
+        state=CallState.LOADING,
+        model=event["model"],
+        server=event["server"],
+        action=event["action"],
+        reason="",
+        evicted=tuple(event.get("evicted") or ()),
+        granted_at=at,
+        decision=_trace(event) or begun.decision,
+    )
+
+
+def _delivered(record: CallRecord | None, event: Event, at: float) -> CallRecord:
+    return replace(_begin(record, event, at), state=CallState.RUNNING, started_at=at)
+
+
+def _released(record: CallRecord | None, event: Event, at: float) -> CallRecord | None:
+    if record is None:
+        return None
+    return replace(
+        record,
+        state=CallState.DONE if event.get("ok", True) else CallState.FAILED,
+        finished_at=at,
+        prompt_tokens=_or(event.get("prompt_tokens"), record.prompt_tokens),
+        completion_tokens=event.get("completion_tokens"),
+    )
+
+
+def _lapsed(record: CallRecord | None, event: Event, at: float) -> CallRecord | None:
+    """A ticket was taken back: a caller that has not got it yet waits again, a running call has lost its place."""
+    if record is None:
+        return None
+    reason = event.get("reason") or ""
+    if event.get("waiter"):
+        return replace(record, state=CallState.WAITING, reason=reason, granted_at=None)
+    return replace(record, state=CallState.LAPSED, reason=reason, finished_at=at)
+
+
+def _stood_aside(record: CallRecord | None, event: Event, at: float) -> CallRecord:
+    begun = _begin(record, event, at)
+    return replace(
+        begun,
+        state=CallState.STOOD_ASIDE,
+        model=event.get("model") or begun.model,
+        reason=event.get("reason") or "",
+        finished_at=at,
+        decision=_trace(event) or begun.decision,
+    )
+
+
+def _given_up(record: CallRecord | None, event: Event, at: float) -> CallRecord | None:
+    return None if record is None else replace(record, state=CallState.GIVEN_UP, finished_at=at)
+
+
+STEPS: dict[str, Callable[[CallRecord | None, Event, float], CallRecord | None]] = {
+    "enqueued": _enqueued,
+    "waiting": _waiting,
+    "granted": _granted,
+    "delivered": _delivered,
+    "released": _released,
+    "lapsed": _lapsed,
+    "stood_aside": _stood_aside,
+    "given_up": _given_up,
+}
+
+
+def _trace(event: Event) -> Mapping[str, Any] | None:
+    trace = event.get("trace")
+    return json.loads(trace) if trace else None
+
+
+def _or(value: int | None, default: int | None) -> int | None:
+    return default if value is None else value

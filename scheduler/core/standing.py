@@ -1,0 +1,76 @@
+"""Where each waiter stands: its place in line, and an honest estimate of how much longer."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from scheduler.core import draining
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.line import turn_of
+from scheduler.core.placement.estimates import rest_of_load, wait_seconds
+from scheduler.core.snapshot import ClusterSnapshot
+from scheduler.core.types import Waiter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A waiter with its place (1 is next) and the seconds it still takes; None where nobody can tell.
+
+    Place 0: it has its place and waits for the load alone.
+    """
+
+    waiter: Waiter
+    position: int
+    eta_s: float | None
+
+
+def standings(
+    *, snapshot: ClusterSnapshot, waiters: Iterable[Waiter], config: SchedulerConfig, is_weighted: bool
+) -> tuple[Standing, ...]:
+    """List the waiters in the order of the line."""
+    turns = sorted(
+        (turn_of(waiter=waiter, now=snapshot.now, config=config, is_weighted=is_weighted), waiter)
+        for waiter in waiters
+        if waiter.is_waiting
+    )
+    return tuple(
+        Standing(waiter=waiter, position=place, eta_s=_eta_s(snapshot=snapshot, waiter=waiter, turn=turn))
+        for place, (turn, waiter) in enumerate(turns, start=1)
+    )
+
+
+def standing_of(
+    *,
+    snapshot: ClusterSnapshot,
+    waiters: Iterable[Waiter],
+    waiter: Waiter,
+    config: SchedulerConfig,
+    is_weighted: bool,
+) -> Standing:
+    """Say where one waiter stands, without estimating for all the others."""
+    if not waiter.is_waiting:
+        return Standing(waiter=waiter, position=0, eta_s=_load_eta_s(snapshot=snapshot, waiter=waiter))
+    turn = turn_of(waiter=waiter, now=snapshot.now, config=config, is_weighted=is_weighted)
+    ahead = sum(
+        1
+        for other in waiters
+        if other.is_waiting and turn_of(waiter=other, now=snapshot.now, config=config, is_weighted=is_weighted) < turn
+    )
+    return Standing(waiter=waiter, position=ahead + 1, eta_s=_eta_s(snapshot=snapshot, waiter=waiter, turn=turn))
+
+
+def _eta_s(*, snapshot: ClusterSnapshot, waiter: Waiter, turn: tuple[int, float, float, str]) -> float | None:
+    """Estimate by the copy it queues on; for a model that must come first, by the server where that goes soonest."""
+    server = snapshot.servers.get(waiter.server or "")
+    if server is not None:
+        request = replace(waiter.request(), turn=turn)
+        return wait_seconds(snapshot=snapshot, server=server, model=waiter.model, request=request)
+    return draining.least_cost_s(snapshot=snapshot, waiter=waiter) if waiter.model else None
+
+
+def _load_eta_s(*, snapshot: ClusterSnapshot, waiter: Waiter) -> float | None:
+    for server in snapshot.servers.values():
+        for tickets in server.loading.values():
+            for ticket in tickets:
+                if ticket.waiter == waiter.id:
+                    return rest_of_load(snapshot=snapshot, server=server, model=ticket.model)
+    return None
