@@ -8,3 +8,7 @@ class KubemootWebConfig(AppConfig):
 
     name = "kubemoot_web"
     verbose_name = "Kubemoot"
+
+    def ready(self) -> None:
+        """Register the system checks."""
+        from kubemoot_web import checks  # noqa: F401 - importing registers them; models must be loaded first

@@ -15,13 +15,20 @@ from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E40
 
 from kubemoot_web.api.body_limit import BodyLimit  # noqa: E402
 from kubemoot_web.live.routing import websocket_urlpatterns  # noqa: E402
+from scheduler import bootstrap  # noqa: E402
 
 
 async def lifespan(scope: Any, receive: Any, send: Any) -> None:
     """Start the scheduler's runtime before the first request, and let go of it after the last."""
     await receive()  # lifespan.startup
+    try:
+        await bootstrap.runtime()
+    except Exception as error:  # whatever it is, the server must say it and end instead of serving without a ledger
+        await send({"type": "lifespan.startup.failed", "message": f"The ledger cannot be reached: {error}"})
+        return
     await send({"type": "lifespan.startup.complete"})
     await receive()  # lifespan.shutdown
+    await bootstrap.close()
     await send({"type": "lifespan.shutdown.complete"})
 
 

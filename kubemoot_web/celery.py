@@ -4,6 +4,8 @@ import os
 
 from celery import Celery, signals
 
+from scheduler.task_names import TICK
+
 HEARTBEAT_KEY = "worker-alive"
 HEARTBEAT_LIFETIME_S = 15
 
@@ -17,7 +19,7 @@ app.autodiscover_tasks()
 @signals.task_postrun.connect
 def leave_sign_of_life(sender: object = None, **_: object) -> None:
     """Tell /readyz that a worker takes tasks and finishes them."""
-    if getattr(sender, "name", "") == "scheduler.tick":
+    if getattr(sender, "name", "") == TICK:
         from django.core.cache import cache  # the settings are not ready when this module is imported
 
         cache.set(HEARTBEAT_KEY, os.getpid(), timeout=HEARTBEAT_LIFETIME_S)

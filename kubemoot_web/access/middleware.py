@@ -1,6 +1,7 @@
-"""Headers that every answer carries."""
+"""Middleware: what every answer carries."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from typing import Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.http import HttpRequest, HttpResponseBase
@@ -11,27 +12,35 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
-class ContentSecurityPolicy:
-    """Middleware: pages run our own scripts and styles alone, so that text from a model can never become one."""
+class AnswerMiddleware:
+    """A layer that works on the answer alone, in front of synchronous and asynchronous layers alike."""
 
     sync_capable = async_capable = True
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
         """Remember the next layer, and whether it is asynchronous."""
         self.get_response = get_response
-        if iscoroutinefunction(get_response):
+        self.is_async = iscoroutinefunction(get_response)
+        if self.is_async:
             markcoroutinefunction(self)
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        """Add the header to the answer."""
-        if iscoroutinefunction(self):
-            return self._later(request)
-        response = self.get_response(request)
-        response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
-        return response
+    def __call__(self, request: HttpRequest) -> Any:
+        """Pass the request on, and finish the answer."""
+        return self._later(request) if self.is_async else self.finish(request, self.get_response(request))
 
     async def _later(self, request: HttpRequest) -> HttpResponseBase:
-        """Add the header to an answer that is awaited."""
-        response = await self.get_response(request)
+        """Finish an answer that is awaited."""
+        return self.finish(request, await self.get_response(request))
+
+    def finish(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Work on the answer."""
+        raise NotImplementedError
+
+
+class ContentSecurityPolicy(AnswerMiddleware):
+    """Pages run our own scripts and styles alone, so that text from a model can never become one."""
+
+    def finish(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:  # noqa: ARG002 - the hook
+        """Add the header."""
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         return response

@@ -44,7 +44,7 @@ def wrong_password(*, account: str, address: str) -> int:
     failures = int(cache.incr(f"login-failures:{who}"))
     if failures < FREE_GUESSES:
         return 0
-    pause = min(2 ** (failures - FREE_GUESSES + 1), LONGEST_PAUSE_S)
+    pause: int = min(2 ** (failures - FREE_GUESSES + 1), LONGEST_PAUSE_S)
     cache.set(f"login-pause:{who}", True, timeout=pause)
     return pause
 

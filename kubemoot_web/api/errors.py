@@ -5,16 +5,16 @@ text is the message, and its `details` (where it has some) the details.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from kubemoot_web.access import Forbidden
+from kubemoot_web.access.middleware import AnswerMiddleware
 from scheduler.core.placement.decide import NoCandidates
 from scheduler.ports import LedgerUnavailable, LineFull, TicketGone, UnknownAgent
 from scheduler.services.callers import NothingMatches
@@ -32,6 +32,7 @@ CODES = {
     500: ("internal", "Something went wrong inside Kubemoot; its log says more."),
     503: ("unavailable", "Kubemoot cannot answer right now: try again in a moment."),
 }
+Handler = Callable[[HttpRequest, Any], HttpResponse]
 DOMAIN_ERRORS: dict[type[Exception], tuple[int, str]] = {
     Forbidden: (403, "forbidden"),
     LedgerUnavailable: (503, "ledger-unavailable"),
@@ -62,16 +63,19 @@ def error_response(
 
 def register(api: NinjaAPI) -> None:
     """Teach the API to answer errors in this shape."""
-    api.add_exception_handler(AuthenticationError, _plain(status=401))
-    api.add_exception_handler(Http404, _plain(status=404))
-    api.add_exception_handler(RequestDataTooBig, _plain(status=413))
-    api.add_exception_handler(ValidationError, _invalid)
-    api.add_exception_handler(HttpError, _http_error)
-    for kind in DOMAIN_ERRORS:
-        api.add_exception_handler(kind, _domain_error)
+    handlers: dict[type[Exception], Handler] = {
+        AuthenticationError: _plain(status=401),
+        Http404: _plain(status=404),
+        RequestDataTooBig: _plain(status=413),
+        ValidationError: _invalid,
+        HttpError: _http_error,
+        **dict.fromkeys(DOMAIN_ERRORS, _domain_error),
+    }
+    for kind, handler in handlers.items():
+        api.add_exception_handler(kind, handler)
 
 
-def _plain(*, status: int) -> Callable[[HttpRequest, Exception], HttpResponse]:
+def _plain(*, status: int) -> Handler:
     """Make a handler that says what the table says."""
 
     def handler(request: HttpRequest, exc: Exception) -> HttpResponse:
@@ -107,35 +111,18 @@ def _path(loc: Sequence[Any]) -> str:
     return path or str(source)
 
 
-class OneErrorShape:
-    """Middleware: what Django itself refuses below /api/v1 (no such address, wrong method) takes the same shape."""
+class OneErrorShape(AnswerMiddleware):
+    """What Django itself refuses below /api/v1 (no such address, wrong method) takes the same shape."""
 
-    sync_capable = async_capable = True
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]) -> None:
-        """Remember the next layer, and whether it is asynchronous."""
-        self.get_response = get_response
-        if iscoroutinefunction(get_response):
-            markcoroutinefunction(self)
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        """Translate the answer where it needs it."""
-        return self._later(request) if iscoroutinefunction(self) else _translated(request, self.get_response(request))
-
-    async def _later(self, request: HttpRequest) -> HttpResponseBase:
-        """Translate an answer that is awaited."""
-        return _translated(request, await self.get_response(request))
-
-
-def _translated(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    """Put an error that is no JSON yet into the one shape, its headers kept."""
-    is_json = "json" in response.get("Content-Type", "")
-    if response.status_code < 400 or is_json or not request.path.startswith("/api/v1"):
-        return response
-    translated = error_response(status=response.status_code)
-    if response.has_header("Allow"):
-        translated["Allow"] = response["Allow"]
-    return translated
+    def finish(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Put an error that is no JSON yet into the one shape, keeping the header that says what is allowed."""
+        is_json = "json" in response.get("Content-Type", "")
+        if response.status_code < 400 or is_json or not request.path.startswith("/api/v1"):
+            return response
+        translated = error_response(status=response.status_code)
+        if response.has_header("Allow"):
+            translated["Allow"] = response["Allow"]
+        return translated
 
 
 def error_bytes(*, status: int) -> bytes:

@@ -54,7 +54,7 @@ class Patience:
 
     def pause_s(self, deaths: int) -> float:
         """Say how long to wait after so many deaths in a row."""
-        return min(self.first_pause_s * 2 ** (deaths - 1), self.longest_pause_s)
+        return min(self.first_pause_s * 2.0 ** (deaths - 1), self.longest_pause_s)
 
 
 class Child:

@@ -13,9 +13,9 @@ from kubemoot_web.access import sign_in
 PAUSED = "Too many wrong passwords. Wait a little before you try again."
 
 
-def address_of(request: HttpRequest) -> str:
-    """Name the address that a request came from."""
-    return str(request.META.get("REMOTE_ADDR", ""))
+def address_of(request: HttpRequest | None) -> str:
+    """Name the address that a request came from; a form without a request came from nowhere."""
+    return "" if request is None else str(request.META.get("REMOTE_ADDR", ""))
 
 
 class SlowedLoginForm(AuthenticationForm):

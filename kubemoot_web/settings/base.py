@@ -2,15 +2,18 @@
 
 from importlib.util import find_spec
 from logging import LogRecord
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from kubemoot_web.settings import env
+from scheduler import task_names
 
 BASE_DIR = env.ROOT
 KUBEMOOT = env.load()  # frozen; bootstrap modules build their own frozen configuration from it
+KUBEMOOT_VARIABLES = env.variables()
 KUBEMOOT.data.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 SECRET_KEY = env.secret_key(KUBEMOOT)
@@ -68,7 +71,9 @@ TEMPLATES = [
 
 SQLITE = f"sqlite:///{quote(str(KUBEMOOT.data / 'kubemoot.sqlite3'))}"
 try:
-    DATABASES = {"default": dict(dj_database_url.parse(KUBEMOOT.database_url or SQLITE, conn_health_checks=True))}
+    DATABASES: dict[str, dict[str, Any]] = {
+        "default": dict(dj_database_url.parse(KUBEMOOT.database_url or SQLITE, conn_health_checks=True))
+    }
 except (ValueError, KeyError):
     raise ImproperlyConfigured(
         "DATABASE_URL: its value is no database address. Write for example DATABASE_URL=postgres://user:password@db/kubemoot"
@@ -129,17 +134,15 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "scheduler"
 CELERY_TASK_ROUTES = {
+    task_names.PROBE_DUE: {"queue": "probes"},
     "scheduler.run_agent": {"queue": "agents"},
-    "scheduler.probe_due": {"queue": "probes"},
     "scheduler.*": {"queue": "scheduler"},
 }
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # keeps no file: everything is due every second anyway
 # Each message dies with its interval: a timer that ran while no worker did leaves nothing to catch up on.
 CELERY_BEAT_SCHEDULE = {
-    "tick": {"task": "scheduler.tick", "schedule": 1.0, "options": {"expires": 1.0}},
-    "project": {"task": "scheduler.project", "schedule": 1.0, "options": {"expires": 1.0}},
-    "probe-due": {"task": "scheduler.probe_due", "schedule": 1.0, "options": {"expires": 1.0}},
-    "configure": {"task": "scheduler.configure", "schedule": 10.0, "options": {"expires": 10.0}},
+    name: {"task": name, "schedule": 1.0, "options": {"expires": 1.0}}
+    for name in (task_names.TICK, task_names.PROJECT, task_names.PROBE_DUE)
 }
 
 # People -----------------------------------------------------------------------------------------------------------

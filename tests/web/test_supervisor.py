@@ -56,8 +56,8 @@ def is_alive(pid):
 async def until_gone(*pids):
     """Wait until the kernel has ended processes that are not our children and so cannot be waited for."""
     async with asyncio.timeout(5):
-        while any(is_alive(pid) for pid in pids):
-            await asyncio.sleep(0.01)  # noqa: ASYNC110 - there is no event to wait for
+        while any(is_alive(pid) for pid in pids):  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.01)
 
 
 async def test_a_child_that_is_killed_is_started_again_and_said_so():
