@@ -149,7 +149,7 @@ class Server:
 
     def context_of(self, model: str) -> int | None:
         """Give the context length that a call of this model would have here, if known."""
-        resident = self.known.get(model)
+        resident = self.warm.get(model)
         if resident is not None and resident.context_length is not None:
             return resident.context_length
         return self.context_length
@@ -198,7 +198,7 @@ class ClusterSnapshot:
         turns = self.queues.get((server.name, model))
         if turns is not None and request.turn is not None:
             return bisect_left(turns, request.turn)
-        resident = server.known.get(model)
+        resident = server.warm.get(model)
         return resident.queued if resident is not None else len(turns or ())
 
     def footprint(self, *, server: Server, model: str) -> int | None:

@@ -11,6 +11,8 @@ from scheduler.core.placement.eviction import fewest_least_needed, idle_victims
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Candidate
 
+COST_DIGITS = 9
+
 
 class NoCandidates(ValueError):
     """A request without candidates is an error of the request, not a decision."""
@@ -30,7 +32,8 @@ class _Weighed:
         decision = self.decision
         evicts = len(decision.evicts) if isinstance(decision, Evict) else 0
         return (
-            decision.cost_s,
+            # Equal costs are sums in different orders: the last bit must not decide between them.
+            round(decision.cost_s, COST_DIGITS),
             not isinstance(decision, Queue),
             evicts,
             self.rank,
@@ -155,7 +158,8 @@ def _trace(decisions: Iterable[Queue | Load | Evict]) -> tuple[Option, ...]:
     for decision in decisions:
         verdict = Verdict.CHOSEN
         if options:
-            verdict = Verdict.TIED if decision.cost_s == options[0].cost_s else Verdict.COSTS_MORE
+            is_tied = round(decision.cost_s, COST_DIGITS) == round(options[0].cost_s or 0.0, COST_DIGITS)
+            verdict = Verdict.TIED if is_tied else Verdict.COSTS_MORE
         evicts = decision.evicts if isinstance(decision, Evict) else ()
         options.append(
             Option(

@@ -30,11 +30,12 @@ def idle_victims(
     """
     victims = []
     for resident in server.warm.values():
-        if resident.model in server.tickets_of or resident.footprint_mib is None:
+        footprint = snapshot.footprint(server=server, model=resident.model)
+        if resident.model in server.tickets_of or footprint is None:
             continue
         need = need_of(snapshot=snapshot, request=request, resident=resident)
         if resident.model in granted or not need.is_wanted:
-            victims.append(Victim(model=resident.model, footprint_mib=resident.footprint_mib, need=need))
+            victims.append(Victim(model=resident.model, footprint_mib=footprint, need=need))
     return tuple(victims)
 
 

@@ -18,9 +18,9 @@ def could_hold_ever(*, snapshot: ClusterSnapshot, server: Server, candidate: Can
 
 
 def is_resident_anywhere(*, snapshot: ClusterSnapshot, candidate: Candidate) -> bool:
-    """Say whether any server, ready or not, has the candidate in memory."""
+    """Say whether any server, ready or not, has the candidate in memory and is not about to unload it."""
     holding = snapshot.holding(candidate.model)
-    return any(candidate.model in server.known and candidate.may_run_on(server.name) for server in holding)
+    return any(candidate.model in server.warm and candidate.may_run_on(server.name) for server in holding)
 
 
 def can_ever_be_placed(*, snapshot: ClusterSnapshot, candidate: Candidate) -> bool:
@@ -45,7 +45,7 @@ def is_place(*, snapshot: ClusterSnapshot, server: Server, candidate: Candidate)
     """Say whether the candidate is on the server, comes to it, or could be held by it."""
     if not candidate.may_run_on(server.name):
         return False
-    here = candidate.model in server.known or candidate.model in server.loading
+    here = candidate.model in server.warm or candidate.model in server.loading
     return here or could_hold_ever(snapshot=snapshot, server=server, candidate=candidate)
 
 
