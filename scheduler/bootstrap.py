@@ -19,8 +19,10 @@ from django.conf import settings
 from providers.bootstrap import engine_api
 from providers.ports import EngineApi
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.resources import ResourcesChanged
 from scheduler.effects import CeleryEffects
-from scheduler.ports import Catalog, Clock, Effects, History, Ids, Ledger
+from scheduler.ports import Catalog, Clock, Effects, History, Ids, Ledger, LedgerUnavailable
+from scheduler.services.configure import ledger_configure
 from scheduler.stores.catalog import OrmCatalog
 from scheduler.stores.history import OrmHistory
 from scheduler.stores.ledger import RedisLedger
@@ -44,6 +46,8 @@ class Runtime:
 
 
 Work = Callable[[Runtime], Awaitable[object]]
+
+IN_THE_LEDGER = frozenset({"ModelServer", "Model", "Crew"})
 
 _runtimes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[Runtime]] = WeakKeyDictionary()
 _spawned: dict[str, asyncio.Task[Any]] = {}
@@ -87,6 +91,28 @@ async def close() -> None:
         wired = await future
         await wired.ledger.close()
         await wired.engine.close()
+
+
+def clock() -> float:
+    """Read the clock, for work that needs no ledger."""
+    return time.time()
+
+
+async def resources_changed(change: ResourcesChanged) -> None:
+    """Bring changed resources into the ledger; while it cannot be reached they stay stored, and it follows later."""
+    if not change.kinds & IN_THE_LEDGER:
+        return
+    try:
+        wired = await runtime()
+        await ledger_configure(
+            ledger=wired.ledger,
+            catalog=wired.catalog,
+            effects=wired.effects,
+            config=wired.config,
+            now=wired.now(),
+        )
+    except LedgerUnavailable as error:
+        log.warning("Stored, and in use as soon as Kubemoot runs: its ledger cannot be reached now (%s).", error)
 
 
 def run(work: Callable[[Runtime], Awaitable[T]]) -> T:
