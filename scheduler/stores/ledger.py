@@ -212,7 +212,7 @@ def _change_args(change: Change) -> tuple[str, ...]:
     match change:
         case GrantChange():
             load, plan = (_text(value) if value else "" for value in (change.load, change.plan))
-            return ("grant", _text(change.ticket), load, change.replaces or "", plan)
+            return ("grant", _text(change.ticket), load, change.replaces or "", plan, change.trace)
         case WaitChange(waiter=waiter):
             patch = {"model": waiter.model, "server": waiter.server, "action": waiter.action, "eta_s": waiter.eta_s}
             return ("wait", waiter.id, _text(patch), change.trace)

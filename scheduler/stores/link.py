@@ -32,8 +32,7 @@ class Link:
         settings.pop("max_connections", None)
         self._settings = settings | {
             "protocol": 2,
-            "lib_name": None,
-            "lib_version": None,
+            "driver_info": None,
             "socket_timeout": None,  # the reader bounds the waiting; a time-out here would send from another task
             "socket_connect_timeout": timeout_s,
             "retry": Retry(NoBackoff(), 0),

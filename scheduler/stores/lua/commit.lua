@@ -2,7 +2,7 @@
 --
 -- KEYS  1 root
 -- ARGV  4.. one change after another, each by its kind:
---         grant, ticket, load or '', replaced ticket's id or '', plan or ''
+--         grant, ticket, load or '', replaced ticket's id or '', plan or '', trace
 --         wait, waiter's id, {model, server, action, eta_s}, trace
 --         drain, server, drain or ''
 --         stand_aside, waiter's id, reason, model, trace
@@ -37,6 +37,7 @@ end
 local function owner_refusal(ticket, replaced, plan)
   if some(ticket.waiter) and not waiting(ticket.waiter) then return 'waiter-gone' end
   if replaced and not exists('ticket', replaced) then return 'ticket-gone' end
+  if exists('ticket', ticket.id) then return 'ticket-gone' end -- an id serves once: this grant was made before
   if plan == nil then return nil end
   local stored = get('plan', plan.id)
   if stored == nil or (some(stored.ticket) and stored.ticket ~= replaced) then return 'plan-gone' end
@@ -71,7 +72,7 @@ local function start_load(f, load, raw, ticket)
   emit('load_started', with(call_of_ticket(ticket), {footprint_mib = load.footprint_mib, evicts = load.evicts}))
 end
 
-local function hold_for_plan(plan, raw, ticket)
+local function hold_for_plan(plan, raw, ticket, trace)
   if plan.ticket ~= ticket.id then
     plan.ticket = ticket.id
     raw = nil
@@ -84,29 +85,29 @@ local function hold_for_plan(plan, raw, ticket)
     redis.call('HSET', key('held_intent'), id, intent)
   end
   redis.call('ZADD', key('lease:ticket'), exact(CLOCK + LIMITS.plan_limit_s), ticket.id)
-  emit('planned', call_of_ticket(ticket))
+  emit('planned', with(call_of_ticket(ticket), {trace = trace}))
 end
 
-local function hand_to_waiter(ticket)
+local function hand_to_waiter(ticket, trace)
   local waiter = get('waiter', ticket.waiter)
   waiter.ticket = ticket.id
   put('waiter', waiter.id, waiter)
   reach_tag(waiter.priority, waiter.start_tag)
   end_drain_of(waiter.id, 'granted')
-  emit('granted', call_of_ticket(ticket))
+  emit('granted', with(call_of_ticket(ticket), {trace = trace}))
   local plan = some(waiter.plan) and get('plan', waiter.plan)
   if plan then drop_plan(plan, 'taken', ticket.id) end
 end
 
-local function deliver(ticket)
+local function deliver(ticket, trace)
   reach_tag(ticket.priority, take_tag(ticket))
   redis.call('ZADD', key('lease:ticket'), exact(CLOCK + LIMITS.ticket_lease_s), ticket.id)
   count_use('use', ticket.model, NOW, 1)
-  emit('granted', call_of_ticket(ticket))
+  emit('granted', with(call_of_ticket(ticket), {trace = trace}))
   emit('delivered', call_of_ticket(ticket))
 end
 
-local function grant(ticket_raw, load_raw, replaced, plan_raw)
+local function grant(ticket_raw, load_raw, replaced, plan_raw, trace)
   local ticket, load, plan = cjson.decode(ticket_raw), optional(load_raw), optional(plan_raw)
   if replaced == '' then replaced = nil end
   local why = owner_refusal(ticket, replaced, plan)
@@ -126,9 +127,9 @@ local function grant(ticket_raw, load_raw, replaced, plan_raw)
   put('ticket', ticket.id, ticket, ticket_raw)
   redis.call('SADD', key('on:' .. ticket.server), ticket.id)
   if load then start_load(f, load, load_raw, ticket) end
-  if plan then hold_for_plan(plan, plan_raw, ticket) end
-  if some(ticket.waiter) then hand_to_waiter(ticket) end
-  if is_delivered(ticket) then deliver(ticket) end
+  if plan then hold_for_plan(plan, plan_raw, ticket, trace) end
+  if some(ticket.waiter) then hand_to_waiter(ticket, trace) end
+  if is_delivered(ticket) then deliver(ticket, trace) end
 end
 
 local function eta_moved(before, after)
@@ -171,16 +172,22 @@ local function drain(server, raw)
     evicts = new.victims, since = new.since})
 end
 
+-- A caller whose granted load outlives all patience stands aside too; the load goes on.
 local function stand_aside(id, reason, model, trace)
-  local waiter = waiting(id)
-  if waiter == nil then return 'waiter-gone' end
-  waiter.stood_aside, waiter.model = reason, model
+  local waiter = get('waiter', id)
+  if waiter == nil or some(waiter.stood_aside) then return 'waiter-gone' end
+  local ticket = some(waiter.ticket) and get('ticket', waiter.ticket)
+  if ticket then
+    if ticket.state ~= 'loading' then return 'waiter-gone' end
+    drop_ticket(ticket)
+  end
+  waiter.ticket, waiter.stood_aside, waiter.model = null, reason, model
   put('waiter', id, waiter)
   end_drain_of(id, 'stood-aside')
   emit('stood_aside', with(call_of_waiter(waiter), {reason = reason, trace = trace}))
 end
 
-local KINDS = {grant = {4, grant}, wait = {3, wait}, drain = {2, drain}, stand_aside = {4, stand_aside}}
+local KINDS = {grant = {5, grant}, wait = {3, wait}, drain = {2, drain}, stand_aside = {4, stand_aside}}
 
 local results, at = {}, 4
 while at <= #ARGV do

@@ -9,7 +9,7 @@ local load = get('load', load_key(server, model))
 if load == nil then return finish() end
 set_barrier(server)
 for _, victim in ipairs(load.evicts) do
-  settle_victim(server, victim)
+  settle_victim(load, victim)
   unlist(server, victim)
 end
 end_load(server, model)

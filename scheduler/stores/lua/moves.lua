@@ -177,18 +177,14 @@ local function has_item(list, item)
   return false
 end
 
--- The engine has unloaded a model: no load and no ticket has to wait for that any more.
-local function settle_victim(server, victim)
-  for _, model in ipairs(members('loads:' .. server)) do
-    local load = get('load', load_key(server, model))
-    if has_item(load.evicts, victim) then
-      load.evicts = without_item(load.evicts, victim)
-      put('load', load_key(server, model), load)
-    end
-  end
-  for _, id in ipairs(members('on:' .. server)) do
+-- A load has seen its victim gone: it and its tickets have nothing to wait for there. Other loads with the same victim
+-- keep it until they have seen so themselves, which keeps it from coming back under their hands.
+local function settle_victim(load, victim)
+  load.evicts = without_item(load.evicts, victim)
+  put('load', load_key(load.server, load.model), load)
+  for _, id in ipairs(members('on:' .. load.server)) do
     local ticket = get('ticket', id)
-    if has_item(ticket.evicts, victim) then
+    if ticket.model == load.model and has_item(ticket.evicts, victim) then
       ticket.evicts = without_item(ticket.evicts, victim)
       put('ticket', id, ticket)
     end
