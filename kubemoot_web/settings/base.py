@@ -23,7 +23,7 @@ CSRF_TRUSTED_ORIGINS = [f"https://{host.lstrip('.')}" for host in KUBEMOOT.hosts
 
 INSTALLED_APPS = [
     "daphne",
-    "whitenoise.runserver_nostatic",
+    "servestatic.runserver_nostatic",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -39,7 +39,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "servestatic.middleware.ServeStaticMiddleware",
     "kubemoot_web.access.middleware.ContentSecurityPolicy",
     "kubemoot_web.api.errors.OneErrorShape",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -143,7 +143,7 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # keeps no file: everything is 
 CELERY_BEAT_SCHEDULE = {
     name: {"task": name, "schedule": 1.0, "options": {"expires": 1.0}}
     for name in (task_names.TICK, task_names.PROJECT, task_names.PROBE_DUE)
-}
+} | {task_names.CONFIGURE: {"task": task_names.CONFIGURE, "schedule": 10.0, "options": {"expires": 10.0}}}
 
 # People -----------------------------------------------------------------------------------------------------------
 
@@ -175,9 +175,9 @@ STATIC_ROOT = KUBEMOOT.data / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "servestatic.storage.CompressedManifestStaticFilesStorage"},
 }
-WHITENOISE_MANIFEST_STRICT = True
+SERVESTATIC_MANIFEST_STRICT = True
 
 # Logs: events at the edges, never a body, a prompt or a secret ----------------------------------------------------
 
@@ -198,6 +198,6 @@ LOGGING = {
         "kubemoot_web": {"level": KUBEMOOT.log_level},
         "scheduler": {"level": KUBEMOOT.log_level},
         "providers": {"level": KUBEMOOT.log_level},
-        "django.request": {"filters": ["unready"]},
+        "django.request": {"filters": ["unready"], "level": "ERROR"},  # a client's mistake is the client's news
     },
 }
