@@ -24,11 +24,12 @@ def main() -> int:
     end_with_parent()
     try:
         servers = _servers(arguments)
+        preload = _preloaded(arguments, servers)
     except ValueError as error:
         sys.stderr.write(f"simulator: {error}\n")
         return 2
     try:
-        asyncio.run(run_fleet(servers, preload=[canonical(name) for name in arguments.preload.split(",") if name]))
+        asyncio.run(run_fleet(servers, preload=preload))
     except OSError as error:
         sys.stderr.write(f"simulator: cannot listen: {error}\n")
         return 1
@@ -64,8 +65,8 @@ def end_with_parent() -> None:
 
 async def _preload(server: SimulatedServer, names: Sequence[str]) -> None:
     for name in names:
-        model = server.engine.config.models.get(name)
-        if model is not None and model.footprint_mib <= server.engine.free_mib:
+        model = server.engine.config.models[name]
+        if model.footprint_mib <= server.engine.free_mib:
             async with server.engine.hold(model=model, num_ctx=None, keep_alive_s=-1):
                 pass
 
@@ -78,6 +79,14 @@ def _servers(arguments: argparse.Namespace) -> list[SimulatedServer]:
         SimulatedServer(config=EngineConfig(memory_mib=memory, models=models, **tuning), host=arguments.host, port=port)
         for port, memory in places
     ]
+
+
+def _preloaded(arguments: argparse.Namespace, servers: Sequence[SimulatedServer]) -> list[str]:
+    names = [canonical(name) for name in arguments.preload.split(",") if name]
+    for name in names:
+        if name not in servers[0].engine.config.models:
+            raise ValueError(f"--preload {name}: no such model is in --models")
+    return names
 
 
 def _place(text: str) -> tuple[int, int]:

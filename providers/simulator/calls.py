@@ -26,8 +26,7 @@ async def answer_text(engine: SimulatedEngine, body: dict[str, Any], reply: Repl
     if not model.can_generate:
         raise wire.WireError(400, f'"{model.name}" does not support generate')
     if not has_prompt:
-        async with engine.hold(model=model, num_ctx=wire.context_asked(body), keep_alive_s=keep_alive):
-            pass
+        await _load(engine, body, model, keep_alive)
         await reply.json(200, _last_line(body, is_chat=is_chat, reason="load"))
         return
     async with _place(engine, body, model, keep_alive) as waited_s:
@@ -46,8 +45,7 @@ async def answer_embed(engine: SimulatedEngine, body: dict[str, Any], reply: Rep
         await reply.json(200, empty)
         return
     if not texts:
-        async with engine.hold(model=model, num_ctx=wire.context_asked(body), keep_alive_s=keep_alive):
-            pass
+        await _load(engine, body, model, keep_alive)
         await reply.json(200, empty)
         return
     async with _place(engine, body, model, keep_alive) as waited_s:
@@ -56,6 +54,15 @@ async def answer_embed(engine: SimulatedEngine, body: dict[str, Any], reply: Rep
         vectors = [[(len(str(text)) + n) % 7 / 7 for n in range(EMBEDDING_SIZE)] for text in texts]
         durations = {"total_duration": _ns(waited_s), "load_duration": _ns(waited_s), "prompt_eval_count": tokens}
         await reply.json(200, {**empty, "embeddings": vectors, **durations})
+
+
+async def _load(engine: SimulatedEngine, body: dict[str, Any], model: SimulatedModel, keep_alive: float | None) -> None:
+    engine.enter_queue()
+    try:
+        async with engine.hold(model=model, num_ctx=wire.context_asked(body), keep_alive_s=keep_alive):
+            pass
+    finally:
+        engine.leave_queue()
 
 
 @asynccontextmanager

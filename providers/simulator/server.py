@@ -47,6 +47,11 @@ class SimulatedServer:
         """Give the port, the real one once it listens."""
         return self._port
 
+    @property
+    def is_listening(self) -> bool:
+        """Say whether the port is open."""
+        return self._uvicorn is not None and self._uvicorn.started
+
     def state(self) -> dict[str, Any]:
         """Give what `/_sim/state` answers."""
         return self._app.state()
@@ -91,7 +96,7 @@ class SimulatedServer:
         await self._app.abort_all()
         self._uvicorn.should_exit = True
         self._uvicorn.force_exit = True
-        await self._serving
+        await asyncio.wait({self._serving})
         self._uvicorn = self._serving = None
 
     async def close(self) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,13 @@ def engine_process(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], lis
         process.kill()
         process.wait(timeout=10)
         process.stdout.close()
+
+
+async def eventually(condition: Callable[[], bool], *, within_s: float = 10.0) -> None:
+    """Wait until something holds at an engine that runs in this loop; fail when it never does."""
+    async with asyncio.timeout(within_s):
+        while not condition():  # noqa: ASYNC110 -- the engine is the outside world here: it tells nobody
+            await asyncio.sleep(0.002)
 
 
 def read_state(url: str) -> dict[str, Any]:
