@@ -66,7 +66,7 @@ def server_doc(*, snapshot: ClusterSnapshot, server: Server, record: ServerRecor
 def memory_doc(*, snapshot: ClusterSnapshot, server: Server) -> dict[str, int | None]:
     """Write a server's memory in MiB; null where nothing is known, free never below zero."""
     free = snapshot.free_mib(server)
-    resident = _sum_mib(snapshot, server, list(server.known))
+    resident = _sum_mib(snapshot, server, [resident.model for resident in server.residents])
     reserved = _sum_mib(snapshot, server, list(server.loading))
     return {
         "totalMiB": server.total_mib,
@@ -115,7 +115,7 @@ def settled_doc(*, replica: Replica, config: SchedulerConfig, ticket: Ticket) ->
         "agent": ticket.agent,
         "server": ticket.server,
         "endpoint": record.config.endpoint,
-        "model": ticket.model,
+        "model": ticket.asked or ticket.model,
         "action": ticket.action,
         "waitedMs": round(max(ticket.started_at - ticket.arrived_at, 0.0) * 1000),
         "evicted": list(ticket.evicted),

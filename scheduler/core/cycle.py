@@ -65,18 +65,21 @@ def plan(
     return tuple(work.changes), work.snapshot
 
 
-def ticket_for(*, waiter: Waiter, decision: Grant, now: float) -> tuple[Ticket, LoadUnderWay | None]:
+def ticket_for(*, waiter: Waiter, decision: Grant, snapshot: ClusterSnapshot) -> tuple[Ticket, LoadUnderWay | None]:
     """Make the ticket, and the load that begins with it, that a grant gives a waiter.
 
     The ticket's id comes from the waiter's: nobody knows it before it is handed out, and a waiter is served once.
     """
+    now = snapshot.now
+    copy = snapshot.servers[decision.server].copy_name(decision.model)
     footprint = decision.footprint_mib if isinstance(decision, Load | Evict) else None
     evicts = decision.evicts if isinstance(decision, Evict) else ()
     ticket = Ticket(
         id=f"t-{waiter.id}",
         server=decision.server,
         agent=waiter.agent,
-        model=decision.model,
+        model=copy,
+        asked="" if copy == decision.model else decision.model,
         state=TicketState.ACTIVE if isinstance(decision, Use) else TicketState.LOADING,
         started_at=now,
         footprint_mib=footprint,
@@ -174,7 +177,7 @@ def _count_newcomers(work: _Pass) -> None:
 
 
 def _grant(work: _Pass, waiter: Waiter, decision: Grant) -> None:
-    ticket, load = ticket_for(waiter=waiter, decision=decision, now=work.snapshot.now)
+    ticket, load = ticket_for(waiter=waiter, decision=decision, snapshot=work.snapshot)
     planned = None if waiter.plan is None else work.held.get(waiter.plan)
     if planned is not None:
         work.snapshot = work.snapshot.without_ticket(server=planned.server, ticket=planned.id)

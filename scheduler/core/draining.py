@@ -93,7 +93,7 @@ def _option(
 
 def _everyone(*, snapshot: ClusterSnapshot, server: Server, request: CallRequest) -> Iterable[Victim]:
     """List every resident of known size, those in use and waited for included: the drain waits for them to end."""
-    for resident in server.warm.values():
+    for resident in server.warm_copies:
         footprint = snapshot.footprint(server=server, model=resident.model)
         if footprint is not None:
             need = need_of(snapshot=snapshot, request=request, resident=resident)

@@ -95,7 +95,7 @@ def _optional_texts(items: Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def _residents(items: Iterable[Mapping[str, Any]]) -> tuple[Resident, ...]:
-    return tuple(_plain(Resident, item) for item in items)
+    return tuple(_plain(Resident, item, aliases=_texts) for item in items)
 
 
 def _candidates(items: Iterable[Mapping[str, Any]]) -> tuple[Candidate, ...]:

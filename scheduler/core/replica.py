@@ -185,6 +185,7 @@ class Replica:
             last_used=resident.last_used,
             spilling=resident.spilling,
             queued=queued.get((server, resident.model), 0),
+            aliases=resident.aliases,
         )
 
     def _demand(

@@ -39,7 +39,7 @@ def plan_selection(
         decisions[held.id] = decision
         if not isinstance(decision, Use | Join | Load | Evict):
             continue
-        ticket, load = ticket_for(waiter=waiter, decision=decision, now=snapshot.now)
+        ticket, load = ticket_for(waiter=waiter, decision=decision, snapshot=snapshot)
         ticket = ticket.for_plan(plan=held.id)
         grants.append(
             GrantChange(ticket=ticket, load=load, plan=held.with_ticket(ticket.id), trace=trace_json(decision))

@@ -16,7 +16,7 @@ NO_DEMAND = Demand()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resident:
-    """A model in a server's memory."""
+    """A model in a server's memory. `aliases` are other names of the same weights there: one copy, one set of slots."""
 
     model: str
     footprint_mib: int | None
@@ -24,6 +24,12 @@ class Resident:
     last_used: float | None = None
     spilling: bool = False
     queued: int = 0
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """List every name of the copy."""
+        return (self.model, *self.aliases)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,27 +84,38 @@ class Server:
 
     @cached_property
     def known(self) -> Mapping[str, Resident]:
-        """Map every resident by its model, those already spent included."""
-        return {resident.model: resident for resident in self.residents}
+        """Map every resident by each of its names, those already spent included."""
+        return {name: resident for resident in self.residents for name in resident.names}
 
     @cached_property
     def warm(self) -> Mapping[str, Resident]:
-        """Map the residents that are not already spent by their model."""
-        return {r.model: r for r in self.residents if r.model not in self.spent}
+        """Map the residents that are not already spent by each of their names."""
+        return {name: r for r in self.residents if r.model not in self.spent for name in r.names}
+
+    @property
+    def warm_copies(self) -> tuple[Resident, ...]:
+        """List the residents that are not already spent, once each."""
+        return tuple(resident for resident in self.residents if resident.model not in self.spent)
 
     @cached_property
     def tickets_of(self) -> Mapping[str, tuple[Ticket, ...]]:
-        """Map each model to its tickets here."""
+        """Map each copy's tickets here by each of its names."""
         found: dict[str, tuple[Ticket, ...]] = {}
         for ticket in self.tickets:
-            found[ticket.model] = (*found.get(ticket.model, ()), ticket)
-        return found
+            copy = self.copy_name(ticket.model)
+            found[copy] = (*found.get(copy, ()), ticket)
+        return found | {name: found[r.model] for r in self.residents if r.model in found for name in r.aliases}
 
     @cached_property
     def loading(self) -> Mapping[str, tuple[Ticket, ...]]:
         """Map the models that are loading (a load or tickets, but not resident) to their tickets."""
-        models = dict.fromkeys((*self.tickets_of, *(load.model for load in self.loads)))
-        return {model: self.tickets_of.get(model, ()) for model in models if model not in self.warm}
+        copies = (*(self.copy_name(ticket.model) for ticket in self.tickets), *(load.model for load in self.loads))
+        return {copy: self.tickets_of.get(copy, ()) for copy in dict.fromkeys(copies) if copy not in self.warm}
+
+    def copy_name(self, model: str) -> str:
+        """Give the name a copy is held under here: its own, unless it is resident under another one."""
+        resident = self.known.get(model)
+        return model if resident is None else resident.model
 
     @property
     def call_seconds(self) -> float:
@@ -217,7 +234,7 @@ class ClusterSnapshot:
         if server.usable_mib is None:
             return None
         free = server.usable_mib
-        for model in (*server.warm, *server.loading):
+        for model in (*(resident.model for resident in server.warm_copies), *server.loading):
             footprint = self.footprint(server=server, model=model)
             if footprint is None:
                 return None

@@ -67,6 +67,7 @@ class CallRequest:
 class Ticket:
     """A reservation of a slot and memory on one server for one call.
 
+    `asked` is the name the caller used where the copy is held under another name of the same weights.
     `call` is the call it serves; `waiter` the same call as long as its caller has not picked the ticket up; `plan` the
     plan that holds it. `action` says how it was placed, `evicted` what was unloaded for it.
     """
@@ -84,6 +85,7 @@ class Ticket:
     thread: str = ""
     phase: str = ""
     purpose: str = ""
+    asked: str = ""
     action: str = "use"
     evicted: tuple[str, ...] = ()
     arrived_at: float = 0.0

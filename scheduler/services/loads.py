@@ -67,6 +67,7 @@ def resident_of(*, copy: LoadedCopy, model: str | None = None) -> Resident:
         footprint_mib=copy.footprint_mib,
         context_length=copy.context_length,
         spilling=copy.is_spilling,
+        aliases=tuple(name for name in (copy.model, *copy.aliases) if name != (model or copy.model)),
     )
 
 

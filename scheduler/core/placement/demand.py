@@ -31,11 +31,12 @@ class Need:
 
 def need_of(*, snapshot: ClusterSnapshot, request: CallRequest, resident: Resident) -> Need:
     """Work out how much a resident is needed by others than the request. A time never known counts as long ago."""
-    demand = snapshot.demand_of(resident.model)
-    last_used = resident.last_used if demand.last_used is None else demand.last_used
+    demands = [snapshot.demand_of(name) for name in resident.names]
+    known = [demand.last_used for demand in demands if demand.last_used is not None]
+    last_used = max(known) if known else resident.last_used
     return Need(
-        waiting=len(demand.waiting) - (request.waiter in demand.waiting),
-        intents=len(demand.intents) - (request.intent in demand.intents),
-        use=demand.use + demand.predicted,
+        waiting=sum(len(demand.waiting) - (request.waiter in demand.waiting) for demand in demands),
+        intents=sum(len(demand.intents) - (request.intent in demand.intents) for demand in demands),
+        use=sum(demand.use + demand.predicted for demand in demands),
         last_used=0.0 if last_used is None else last_used,
     )

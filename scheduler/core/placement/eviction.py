@@ -29,7 +29,7 @@ def idle_victims(
     left alone: nobody can say what their going would free.
     """
     victims = []
-    for resident in server.warm.values():
+    for resident in server.warm_copies:
         footprint = snapshot.footprint(server=server, model=resident.model)
         if resident.model in server.tickets_of or footprint is None:
             continue

@@ -75,7 +75,7 @@ def is_drained(*, snapshot: ClusterSnapshot, server: Server, model: str, request
     two seconds of calls beats a reload of thirty.
     """
     drain = server.drain
-    if drain is None or model not in drain.victims:
+    if drain is None or server.copy_name(model) not in drain.victims:
         return False
     footprint = snapshot.footprint(server=server, model=drain.model)
     grace = 0.0 if footprint is None else server.load_seconds(footprint)
