@@ -33,7 +33,7 @@ class ServerConfig:
 class ServerSeen:
     """What probes and loads found on a server. `models` None: it did not say what it has on disk."""
 
-    phase: str = "Pending"
+    phase: str = "pending"
     ready: bool = False
     since: float = 0.0
     detail: str = ""
