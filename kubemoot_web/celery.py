@@ -1,8 +1,10 @@
 """The Celery app. Routes and beat live in the settings, tasks in the packages' `tasks` modules."""
 
 import os
+import warnings
 
 from celery import Celery, signals
+from celery.platforms import SecurityWarning
 
 from scheduler.task_names import TICK
 
@@ -10,6 +12,9 @@ HEARTBEAT_KEY = "worker-alive"
 HEARTBEAT_LIFETIME_S = 15
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubemoot_web.settings.prod")
+
+# In a container everything runs as root, and the warning is about pickled messages: only JSON is accepted here.
+warnings.filterwarnings("ignore", category=SecurityWarning)
 
 app = Celery("kubemoot")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -15,6 +15,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from kubemoot_web.access import Forbidden
 from kubemoot_web.access.middleware import AnswerMiddleware
+from kubemoot_web.crds.errors import Conflict, ImportRefused, KindUnknown, NotFound
 from scheduler.core.placement.decide import NoCandidates
 from scheduler.ports import LedgerUnavailable, LineFull, TicketGone, UnknownAgent
 from scheduler.services.callers import NothingMatches
@@ -34,10 +35,14 @@ CODES = {
 }
 Handler = Callable[[HttpRequest, Any], HttpResponse]
 DOMAIN_ERRORS: dict[type[Exception], tuple[int, str]] = {
+    Conflict: (409, "conflict"),
     Forbidden: (403, "forbidden"),
+    ImportRefused: (422, "import-refused"),
+    KindUnknown: (404, "unknown-kind"),
     LedgerUnavailable: (503, "ledger-unavailable"),
     LineFull: (503, "line-full"),
     NoCandidates: (422, "no-candidates"),
+    NotFound: (404, "not-found"),
     NothingMatches: (422, "no-candidates"),
     TicketGone: (404, "ticket-gone"),
     UnknownAgent: (404, "unknown-agent"),
@@ -97,15 +102,18 @@ def _http_error(request: HttpRequest, exc: HttpError) -> HttpResponse:
 
 def _invalid(request: HttpRequest, exc: ValidationError) -> HttpResponse:
     """Answer a request with wrong fields, each with its path, never repeating what was sent: it may be a prompt."""
-    details = [{"field": _path(problem["loc"]), "message": problem["msg"]} for problem in exc.errors]
-    first = details[0] if details else {"field": "", "message": CODES[422][1]}
-    return error_response(status=422, message=f"{first['field']}: {first['message']}".lstrip(": "), details=details)
+    details = [
+        {"field": _path(problem["loc"]), "message": problem["msg"].removeprefix("Value error, ")}
+        for problem in exc.errors
+    ]
+    first = details[0]
+    return error_response(status=422, message=f"{first['field']}: {first['message']}", details=details)
 
 
 def _path(loc: Sequence[Any]) -> str:
     """Write a field's path without the name of the schema that ninja puts in it."""
     source, *rest = loc
-    if source == "body" and len(rest) > 1:
+    if source == "body":
         rest = rest[1:]
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest).lstrip(".")
     return path or str(source)

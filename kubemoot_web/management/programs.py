@@ -33,6 +33,7 @@ def valkey(*, socket_path: Path, folder: Path) -> Program:
             *("--loglevel", "warning", "--maxmemory-policy", "noeviction"),
         ),
         is_ready=lambda: accepts(path=socket_path),
+        is_quiet=True,
         ready_within_s=30,
     )
 

@@ -32,13 +32,14 @@ class CannotRun(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What to run. `is_ready` is asked until it says yes; `label` is what its lines are marked with."""
+    """What to run. `is_ready` is asked until it says yes; a quiet one's lines are kept for its obituary alone."""
 
     name: str
     command: tuple[str, ...]
     folder: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     is_ready: Callable[[], Awaitable[bool]] | None = None
+    is_quiet: bool = False
     ready_within_s: float = 60
     stop_within_s: float = 10
 
@@ -84,11 +85,12 @@ class Child:
             CannotRun: the system refuses to start it.
         """
         self.last_words.clear()
+        reading, writing = os.pipe()
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *self.program.command,
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
+                stdout=writing,
                 stderr=asyncio.subprocess.STDOUT,
                 cwd=self.program.folder,
                 env={**os.environ, **self.program.environment},
@@ -96,9 +98,12 @@ class Child:
                 preexec_fn=_die_with_parent,
             )
         except OSError as error:
+            os.close(reading)
             raise CannotRun(name=self.program.name, why=f"cannot start: {error}") from None
+        finally:
+            os.close(writing)
         self.started_at = time.monotonic()
-        self._reader = asyncio.create_task(self._relay())
+        self._reader = asyncio.create_task(self._relay(reading))
 
     async def wait_until_ready(self) -> None:
         """Wait until the program does its work.
@@ -152,11 +157,17 @@ class Child:
         """Quote the last words, if there are any."""
         return "".join(f"\n    {line}" for line in self.last_words)
 
-    async def _relay(self) -> None:
-        """Pass the program's lines on, marked with its name."""
-        stream = self.process.stdout
+    async def _relay(self, reading: int) -> None:
+        """Pass the program's lines on, marked with its name.
+
+        The pipe is ours and not asyncio's, which would not notice a child's death while a grandchild holds its pipe.
+        """
+        stream = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(reading, "rb")
+        )
         rest = b""
-        while stream is not None and (chunk := await stream.read(READ_AT_ONCE)):
+        while chunk := await stream.read(READ_AT_ONCE):
             *lines, rest = (rest + chunk).split(b"\n")
             if len(rest) > READ_AT_ONCE:  # a line without end must neither fill our memory nor block the program
                 lines, rest = [*lines, rest], b""
@@ -164,12 +175,14 @@ class Child:
                 self._note(line)
         if rest:
             self._note(rest)
+        transport.close()
 
     def _note(self, line: bytes) -> None:
         """Keep a line among the last words, and pass it on."""
         text = line.decode(errors="replace").rstrip()
         self.last_words.append(text)
-        self._say(f"{self.program.name:>8} | {text}")
+        if not self.program.is_quiet:
+            self._say(f"{self.program.name:>8} | {text}")
 
 
 class Supervisor:
@@ -206,6 +219,7 @@ class Supervisor:
         finally:
             for task in watching:
                 task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)  # one of them may be in the middle of a start
 
     async def stop(self) -> None:
         """End all children, the last one started first."""

@@ -84,6 +84,22 @@ async def test_each_wrong_field_is_named_by_its_path_and_never_repeated():
     }
 
 
+async def test_a_body_that_is_wrong_as_a_whole_says_why():
+    answer = await AsyncClient().post(
+        "/api/v1/things", {"name": ""}, content_type="application/json", headers=await bearer("write")
+    )
+
+    assert answer.json()["error"]["message"] == "body: say something"
+
+
+async def test_a_wrong_query_parameter_is_named():
+    answer = await AsyncClient().get("/api/v1/pages?size=big", headers=await bearer("read"))
+
+    assert answer.json()["error"]["details"] == [
+        {"field": "size", "message": "Input should be a valid integer, unable to parse string as an integer"}
+    ]
+
+
 async def test_a_body_that_is_no_json_is_a_bad_request():
     answer = await AsyncClient().post(
         "/api/v1/things", "{", content_type="application/json", headers=await bearer("write")

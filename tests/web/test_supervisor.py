@@ -76,6 +76,28 @@ async def test_a_child_that_is_killed_is_started_again_and_said_so():
     assert not any(is_alive(pid) for pid in pids(heard, "web"))
 
 
+async def test_a_killed_child_is_started_again_although_its_own_child_lives_on():
+    """A worker's timer outlives its killed worker and holds its output: it must neither hide the death nor go on."""
+    heard = Heard()
+    parent = (
+        "import os, subprocess, sys, time\n"
+        "print('pid', subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']).pid)\n"
+        "print('pid', os.getpid())\ntime.sleep(60)"
+    )
+    supervisor = Supervisor(say=heard, patience=HASTY)
+    await supervisor.start(python("worker", parent))
+    watching = asyncio.create_task(supervisor.watch())
+    await heard.until(2, "| pid")
+    timer, worker = pids(heard, "worker")
+
+    os.kill(worker, signal.SIGKILL)
+    await heard.until(4, "| pid")
+
+    await until_gone(timer, worker)
+    watching.cancel()
+    await supervisor.stop()
+
+
 async def test_a_child_that_keeps_dying_ends_the_watch_with_its_last_words():
     supervisor = Supervisor(say=Heard(), patience=HASTY)
     await supervisor.start(python("worker", "print('no such broker'); raise SystemExit(3)"))
