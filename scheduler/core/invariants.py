@@ -1,7 +1,7 @@
 """What must hold of a cluster at every moment, whatever happened before. Tests, debug runs and pages ask it.
 
-An operator may break a rule by lowering a limit below what runs, an engine by taking more memory than was known: nothing
-is revoked then, the rule holds again once enough has ended. The scheduler itself must never break one.
+An operator may break a rule by lowering a limit below what runs, an engine by taking more memory than was known:
+nothing is revoked then, the rule holds again once enough has ended. The scheduler itself must never break one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -59,13 +59,13 @@ def _calls(server: Server) -> Iterator[Violation]:
             yield Violation(server=server.name, rule=Rule.SLOTS, model=model, held=taken, limit=server.slots)
     if server.max_concurrent is None:
         return
-    background = (ticket for ticket in server.tickets if ticket.priority is Priority.BACKGROUND)
+    background = tuple(ticket for ticket in server.tickets if ticket.priority is Priority.BACKGROUND)
     left = max(server.max_concurrent - server.interactive_reserve, 0)
-    for rule, tickets, limit in (
+    for rule, counted, limit in (
         (Rule.CAP, server.tickets, server.max_concurrent),
         (Rule.BACKGROUND_CAP, background, left),
     ):
-        taken = places_taken(tickets)
+        taken = places_taken(counted)
         if taken > limit:
             yield Violation(server=server.name, rule=rule, held=taken, limit=limit)
 

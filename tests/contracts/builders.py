@@ -45,7 +45,7 @@ def ticket(id: str = "t1", model: str = "14b", **more: Any) -> Ticket:
 
 def load(model: str = "32b", *, evicts: tuple[str, ...] = (), **more: Any) -> LoadUnderWay:
     """Make a load as a planner proposes it."""
-    given = {"server": "gpu-1", "footprint_mib": SIZES[model], "started_at": 1000.0}
+    given = {"server": "gpu-1", "footprint_mib": SIZES.get(model), "started_at": 1000.0}
     return LoadUnderWay(model=model, evicts=evicts, **given | more)
 
 
@@ -99,7 +99,7 @@ class World:
 
     async def grant_load(self, id: str, model: str, *, evicts: tuple[str, ...] = (), **more: Any) -> Refusal | None:
         """Grant a ticket that starts a load."""
-        size = more.get("footprint_mib", SIZES[model])
+        size = more.get("footprint_mib") or SIZES[model]
         wanted = load(model, evicts=evicts, server=more.get("server", "gpu-1"), footprint_mib=size)
         given = {"footprint_mib": size, "evicted": evicts, "action": "evict" if evicts else "load"}
         return await self.grant(id, model, loads=wanted, **given | more)
