@@ -1,5 +1,6 @@
 """The ledger in memory, for tests: the same port, one process, a clock that tests move."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -50,7 +51,8 @@ class MemoryLedger:
         """Do nothing: the replica is always at the present."""
 
     async def wait_for_change(self, *, after: int, timeout_s: float) -> None:
-        """Return at once: whatever could change does so between two awaits of the test."""
+        """Let others run, and return: whatever could change does so meanwhile."""
+        await asyncio.sleep(0)
 
     async def configure(
         self, *, servers: Sequence[ServerConfig], footprints: Mapping[str, int], weights: Mapping[str, float]

@@ -1,0 +1,108 @@
+"""A small cluster around the services: a ledger in memory, a manual clock, effects that only remember."""
+
+from itertools import count
+from typing import Any
+
+from scheduler.core.calls import AgentProfile, Call
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.ledger import Outcome, ServerConfig, ServerSeen, Settled
+from scheduler.core.snapshot import Resident
+from scheduler.core.types import Candidate
+from scheduler.services import selection, submit, tick, tickets
+from scheduler.services.submit import StillWaiting
+from tests.fakes.effects import FakeEffects
+from tests.fakes.manual_clock import ManualClock
+from tests.fakes.memory_ledger import MemoryLedger
+
+SIZES = {"qwen3:8b": 6144, "qwen3:14b": 10240, "qwen3:32b": 20480}
+GOOD = Outcome(ok=True)
+
+
+class World:
+    """The two GPUs of the worked example, empty until a test says otherwise."""
+
+    def __init__(self) -> None:
+        self.config = SchedulerConfig()
+        self.clock = ManualClock()
+        self.ledger = MemoryLedger(config=self.config, clock=self.clock)
+        self.effects = FakeEffects()
+        numbers = count(1)
+        self.ids = lambda: f"id{next(numbers)}"
+        self.parts: dict[str, Any] = {"ledger": self.ledger, "effects": self.effects, "config": self.config}
+
+    async def holding(self, **loaded: tuple[str, ...]) -> "World":
+        """Register gpu-1 (32 GiB) and gpu-2 (24 GiB), ready, with these models in memory."""
+        servers = [
+            ServerConfig(name="gpu-1", kind="ollama", endpoint="http://gpu-1", total_mib=32768),
+            ServerConfig(name="gpu-2", kind="ollama", endpoint="http://gpu-2", total_mib=24576),
+        ]
+        await self.ledger.configure(servers=servers, footprints=SIZES, weights={})
+        for server in servers:
+            models = loaded.get(server.name.replace("-", "_"), ())
+            residents = tuple(Resident(model=model, footprint_mib=SIZES[model]) for model in models)
+            probe = await self.ledger.probe_begin(server=server.name, lease_s=10)
+            seen = ServerSeen(
+                phase="ready", ready=True, since=self.clock(), residents=residents, probed_at=self.clock()
+            )
+            assert probe is not None
+            await self.ledger.probe_end(server=server.name, probe=probe, seen=seen)
+        return self
+
+    async def submit(self, call: Call, *, wait_s: float = 0) -> Settled | StillWaiting:
+        """Send a call in."""
+        return await submit.call_submit(**self.parts, ids=self.ids, now=self.clock, call=call, wait_s=wait_s)
+
+    async def look(self, waiter: str) -> Settled | StillWaiting:
+        """Ask for a wait without waiting."""
+        return await submit.call_wait(ledger=self.ledger, config=self.config, now=self.clock, waiter=waiter, wait_s=0)
+
+    async def release(self, ticket: str) -> bool:
+        """Give a ticket back."""
+        return await tickets.ticket_release(**self.parts, ticket=ticket, outcome=GOOD, now=self.clock())
+
+    async def select(self, *agents: AgentProfile, thread: str = "th") -> tuple[selection.Planned, ...]:
+        """Select agents."""
+        return await selection.agents_select(
+            **self.parts, ids=self.ids, agents=agents, thread=thread, prompt_tokens=None, now=self.clock()
+        )
+
+    async def tick(self) -> int:
+        """Let a second's housekeeping happen."""
+        return await tick.tick(**self.parts, now=self.clock)
+
+    async def finish_load(self) -> None:
+        """Let the engine confirm the last load that was started, victims first."""
+        load = self.effects.loads[-1]
+        await self.ledger.load_begin(server=load.server, model=load.model, runner="test")
+        for victim in load.evicts:
+            await self.ledger.victim_gone(server=load.server, model=load.model, victim=victim)
+        resident = Resident(model=load.model, footprint_mib=load.footprint_mib)
+        await self.ledger.load_done(
+            server=load.server, model=load.model, resident=resident, took_s=1.0, now=self.clock()
+        )
+        await self.tick()
+
+
+def call(agent: str, *models: str | tuple[str, int], **more: Any) -> Call:
+    """Make a call; a bare model scores 60."""
+    named = [model if isinstance(model, tuple) else (model, 60) for model in models]
+    return Call(agent=agent, candidates=tuple(Candidate(model=model, score=score) for model, score in named), **more)
+
+
+def profile(agent: str, *models: tuple[str, int]) -> AgentProfile:
+    """Make an agent with these ranked candidates for both phases."""
+    candidates = tuple(Candidate(model=model, score=score) for model, score in models)
+    return AgentProfile(name=agent, crew="", candidates={"mulling": candidates, "triage": candidates}, tolerance=10)
+
+
+def ticket_of(answer: Settled | StillWaiting) -> Any:
+    """Give the ticket that an answer must hold."""
+    assert isinstance(answer, Settled), answer
+    assert answer.ticket is not None, answer
+    return answer.ticket
+
+
+def waiter_of(answer: Settled | StillWaiting) -> str:
+    """Give the waiter that an answer must name."""
+    assert isinstance(answer, StillWaiting), answer
+    return answer.waiter.id
