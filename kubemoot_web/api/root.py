@@ -1,12 +1,20 @@
 """The REST API at /api/v1: authentication, errors, documentation, and the routers."""
 
-from importlib import import_module
-from importlib.util import find_spec
-
 from ninja import NinjaAPI
 
 from kubemoot_web.access import REST_AUTH
-from kubemoot_web.api import errors
+from kubemoot_web.api import (
+    agents,
+    apply,
+    calls,
+    cluster,
+    decide,
+    errors,
+    plans,
+    resources,
+    tickets,
+    waiters,
+)
 
 api = NinjaAPI(
     title="Kubemoot",
@@ -19,6 +27,6 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 errors.register(api)
-for _name in ("resources", "apply", "cluster", "decide", "agents", "plans", "tickets", "waiters", "calls"):
-    if find_spec(f"kubemoot_web.api.{_name}"):
-        api.add_router(f"/{_name}", import_module(f"kubemoot_web.api.{_name}").router, tags=[_name])
+for subject in (resources, apply, cluster, decide, agents, plans, tickets, waiters, calls):
+    name = subject.__name__.rsplit(".", 1)[1]
+    api.add_router(f"/{name}", subject.router, tags=[name])
