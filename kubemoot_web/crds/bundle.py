@@ -54,6 +54,20 @@ class Source:
     text: str
 
 
+def decoded(*, file: str, data: bytes) -> Source:
+    """Make a source of bytes.
+
+    Raises:
+        ImportRefused: they are no UTF-8.
+    """
+    try:
+        return Source(file=file, text=data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = "is not UTF-8: save the file as UTF-8"
+        raise ImportRefused([ImportProblem(file=file, document=0, line=line, field="", message=message)]) from None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
     """An object that was read but not checked yet."""

@@ -41,6 +41,11 @@ KINDS = (MODEL_SERVER, MODEL, CREW, AGENT, PROMPT_MODULE, POLICY, ARCHETYPE)
 BY_NAME = {spelling: kind for kind in KINDS for spelling in (kind.name, *kind.older)}
 
 
+def known_kinds() -> tuple[str, ...]:
+    """List the plural names of all kinds."""
+    return tuple(kind.plural for kind in KINDS)
+
+
 def find_kind(text: str) -> Kind | None:
     """Find the kind that a path or a command means; None when there is none."""
     wanted = text.strip().lower()

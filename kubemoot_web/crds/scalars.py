@@ -162,8 +162,9 @@ def at_most(limit: int) -> AfterValidator:
 Text = Annotated[str, BeforeValidator(to_text)]
 Flag = Annotated[bool, BeforeValidator(to_flag)]
 Whole = Annotated[int, BeforeValidator(to_whole)]
-Natural = Annotated[Whole, Field(ge=0, le=2**53)]
-Positive = Annotated[Whole, Field(ge=1, le=2**53)]
-PositiveNumber = Annotated[float, BeforeValidator(to_number), Field(gt=0, le=1e9)]
+# The bounds stand inside the reader, so that the manifests made from these types show them.
+Natural = Annotated[int, Field(ge=0, le=2**53), BeforeValidator(to_whole)]
+Positive = Annotated[int, Field(ge=1, le=2**53), BeforeValidator(to_whole)]
+PositiveNumber = Annotated[float, Field(gt=0, le=1e9), BeforeValidator(to_number)]
 QualityText = Annotated[str | None, BeforeValidator(to_decimal_text), within("0.0", "1.0")]
 TemperatureText = Annotated[str | None, BeforeValidator(to_decimal_text), within("0.0", "2.0")]

@@ -25,7 +25,17 @@ class Schema(BaseModel):
 
     def wire(self) -> dict[str, Any]:
         """Give the fields as they are stored and shown: defaults filled in, unset ones left out."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        wire: dict[str, Any] = _tidy(self.model_dump(mode="json", by_alias=True, exclude_none=True))
+        return wire
+
+
+def _tidy(value: Any) -> Any:
+    """Write whole numbers whole: who wrote `weight: 2` does not want to read 2.0."""
+    if isinstance(value, dict):
+        return {key: _tidy(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_tidy(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Metadata(Schema):

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from kubemoot_web.crds.names import Capability, LabelKey, LabelValue, Reference
-from kubemoot_web.crds.scalars import QualityText, Whole
+from kubemoot_web.crds.scalars import QualityText, to_whole
 from kubemoot_web.crds.schemas.base import Schema
 
 
@@ -36,7 +36,7 @@ class LabelSelector(Schema):
 class PreferTerm(Schema):
     """Models that match earn the weight."""
 
-    weight: Annotated[Whole, Field(ge=1, le=100)]
+    weight: Annotated[int, Field(ge=1, le=100), BeforeValidator(to_whole)]
     selector: LabelSelector
 
 
