@@ -1,8 +1,8 @@
-"""The cluster as people and programs look at it: pure presenters from the replica to plain documents."""
+"""The cluster as programs look at it: pure presenters from the replica to the documents of the REST API."""
 
-from datetime import UTC, datetime
 from typing import Any
 
+from kubemoot_web.board.times import rfc3339
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.explain import decision_doc
 from scheduler.core.ledger import ServerRecord, Settled
@@ -16,13 +16,6 @@ from scheduler.core.types import Ticket, Waiter
 
 PHASES = {"pending": "Pending", "ready": "Ready", "degraded": "Ready"}
 """A server's health in the words of its resource's status; every other health is Failed."""
-
-
-def rfc3339(at: float | None) -> str | None:
-    """Write a Unix time as RFC 3339 in UTC."""
-    if at is None:
-        return None
-    return datetime.fromtimestamp(at, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def cluster_doc(*, replica: Replica, config: SchedulerConfig, now: float) -> dict[str, Any]:
