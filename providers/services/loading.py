@@ -41,7 +41,8 @@ class LoadStep(StrEnum):
 class LoadFailed(Exception):
     """A model could not be brought in or put out.
 
-    `model` is the one the failing step was about; `hung` says that the step ran into its limit.
+    `model` is the one the failing step was about; `hung` says that the step ran into its limit. A hung LOAD is what the
+    server's health wants to know.
     """
 
     def __init__(self, *, step: LoadStep, model: str, detail: str, hung: bool = False) -> None:

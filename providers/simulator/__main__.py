@@ -54,7 +54,10 @@ async def run_fleet(servers: Sequence[SimulatedServer], *, preload: Sequence[str
 
 
 def end_with_parent() -> None:
-    """Let the kernel end this process when its parent dies, so that no simulated engine is left behind. Linux only."""
+    """Let the kernel end this process when its parent dies, so that no simulated engine is left behind. Linux only.
+
+    To the kernel the parent is the thread that started us: a supervisor must start engines from a thread that stays.
+    """
     if not sys.platform.startswith("linux"):
         return
     parent = os.getppid()

@@ -1,6 +1,6 @@
 """What happened at a simulated engine, in order, so that a test can prove what was and was not done to it."""
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ MAX_EVENTS = 20_000
 class Journal:
     """The events and counters of one engine. `in_flight` counts calls that arrived and did not end, queued ones too."""
 
-    events: list[dict[str, Any]] = field(default_factory=list)
+    events: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MAX_EVENTS))
     in_flight: Counter[str] = field(default_factory=Counter)
     max_in_flight: Counter[str] = field(default_factory=Counter)
     requests: Counter[str] = field(default_factory=Counter)
@@ -20,8 +20,7 @@ class Journal:
 
     def note(self, event: str, *, at: float, model: str, **facts: Any) -> None:
         """Write down one event."""
-        if len(self.events) < MAX_EVENTS:
-            self.events.append({"at": round(at, 4), "event": event, "model": model, **facts})
+        self.events.append({"at": round(at, 4), "event": event, "model": model, **facts})
 
     def call_started(self, *, at: float, model: str) -> None:
         """Count a call that arrived."""
@@ -37,7 +36,7 @@ class Journal:
     def shown(self) -> dict[str, Any]:
         """Give everything as JSON."""
         return {
-            "events": self.events,
+            "events": list(self.events),
             "inFlight": {model: count for model, count in self.in_flight.items() if count},
             "maxInFlight": dict(self.max_in_flight),
             "requests": dict(self.requests),

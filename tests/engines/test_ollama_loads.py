@@ -76,6 +76,15 @@ def test_a_keep_alive_travels_in_the_form_the_engine_accepts(written, sent):
 
 OUTCOMES = {
     "done": (HttpReply(status=200, body=LOADED), StepDone()),
+    "done, as a stream": (HttpReply(status=200, body=b'{"done":false}\n' + LOADED + b"\n"), StepDone()),
+    "done, without a word": (HttpReply(status=200), StepDone()),
+    "an error within a stream": (
+        HttpReply(status=200, body=b'{"done":false}\n{"error":"secret"}\n'),
+        StepFailed(
+            detail="POST /api/generate answered an error where an object that says done was expected. "
+            "Is the endpoint really an Ollama server?"
+        ),
+    ),
     "cannot generate": (
         HttpReply(status=400, body=b'{"error":"secret"}'),
         TryAnotherWay(

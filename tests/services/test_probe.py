@@ -56,7 +56,7 @@ async def test_a_probe_sends_no_call_that_could_generate_or_load(door):
         await probe(door, server.url)
 
         assert dict(server.engine.journal.requests) == {"GET /api/version": 1, "GET /api/ps": 1, "GET /api/tags": 1}
-        assert server.engine.journal.events == []
+        assert not server.engine.journal.events
 
 
 @pytest.mark.parametrize(

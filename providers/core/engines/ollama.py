@@ -148,12 +148,15 @@ def _both_ways(*, body: Mapping[str, Any], timeout_s: float) -> tuple[HttpCall, 
 
 
 def _confirmed(*, call: HttpCall, reply: HttpReply) -> StepOutcome:
-    try:
-        body = read_object(reply.body)
-    except Nonsense as found:
-        return StepFailed(detail=messages.nonsense(call=call, found=str(found), expected="an object that says done"))
-    if body.has("error"):  # some releases put a failure behind a 200
-        return StepFailed(detail=messages.nonsense(call=call, found="an error", expected="an object that says done"))
+    """Read the body behind a 200: one object, or the lines of a stream; the running models are asked next anyway."""
+    found = ""
+    for line in filter(None, map(bytes.strip, reply.body.split(b"\n"))):
+        try:
+            found = "an error" if read_object(line).has("error") else ""
+        except Nonsense as nonsense:
+            found = str(nonsense)
+        if found:  # a failure after the status was sent can only come this way
+            return StepFailed(detail=messages.nonsense(call=call, found=found, expected="an object that says done"))
     return StepDone()
 
 
