@@ -5,7 +5,7 @@ from typing import Any
 
 from providers.core.endpoint_key import endpoint_base
 from providers.core.model_names import normalise
-from providers.core.naming import server_name, split_server_name
+from providers.core.naming import bound_server, server_name
 from providers.core.specs import ModelSpec, ServerSpec
 from providers.core.types import EngineKind
 from providers.models import Model, ModelServer
@@ -61,7 +61,7 @@ def _server(namespace: str, name: str, spec: Mapping[str, Any]) -> ServerSpec:
 def _model(
     namespace: str, name: str, labels: Mapping[str, str], spec: Mapping[str, Any], kinds: Mapping[str, EngineKind]
 ) -> ModelSpec:
-    server = _bound_to(namespace, spec.get("serverRef"))
+    server = bound_server(namespace=namespace, reference=spec.get("serverRef"))
     # An unbound model, or one whose server comes later, is read as Ollama would: it drops what only Ollama adds.
     kind = kinds.get(server, EngineKind.OLLAMA) if server is not None else EngineKind.OLLAMA
     return ModelSpec(
@@ -72,12 +72,3 @@ def _model(
         vram_mib=spec.get("vramMib"),
         context_length=spec.get("contextLength"),
     )
-
-
-def _bound_to(namespace: str, reference: str | None) -> str | None:
-    """Resolve a reference: a bare name means the model's own namespace."""
-    if reference is None:
-        return None
-    if "/" in reference:
-        namespace, reference = split_server_name(reference)
-    return server_name(namespace=namespace, name=reference)

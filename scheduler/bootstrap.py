@@ -19,6 +19,7 @@ from django.conf import settings
 from providers.bootstrap import engine_api
 from providers.ports import EngineApi
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.replica import Replica
 from scheduler.core.resources import ResourcesChanged
 from scheduler.effects import CeleryEffects
 from scheduler.ports import Catalog, Clock, Effects, History, Ids, Ledger, LedgerUnavailable
@@ -96,6 +97,14 @@ async def close() -> None:
 def clock() -> float:
     """Read the clock, for work that needs no ledger."""
     return time.time()
+
+
+async def replica() -> Replica | None:
+    """Give the running loop's copy of the ledger, or None while the ledger cannot be reached."""
+    try:
+        return (await runtime()).ledger.replica
+    except LedgerUnavailable:
+        return None
 
 
 async def resources_changed(change: ResourcesChanged) -> None:

@@ -11,8 +11,9 @@ from kubemoot_web.crds.errors import KindUnknown
 from kubemoot_web.crds.importing import document_put
 from kubemoot_web.crds.kinds import API_VERSION, Kind, find_kind, known_kinds
 from kubemoot_web.crds.mapping import key_of, manifest
+from kubemoot_web.crds.reading import object_show, objects_show
 from scheduler import bootstrap
-from scheduler.services.resources import resource_delete, resource_get, resources_list
+from scheduler.services.resources import resource_delete
 
 ONE_DOCUMENT = {
     "requestBody": {
@@ -35,12 +36,11 @@ async def list_all(
     """List the objects of a kind, of every namespace unless one is named."""
     request.auth.require("read")
     found = _kind(kind)
-    stored = await resources_list(kind=found.name, namespace=namespace)
     return {
         "apiVersion": API_VERSION,
         "kind": f"{found.name}List",
         "metadata": {},
-        "items": [manifest(one) for one in stored],
+        "items": await objects_show(kind=found.name, namespace=namespace, live=bootstrap.replica),
     }
 
 
@@ -48,7 +48,8 @@ async def list_all(
 async def show(request: AuthedRequest, kind: str, namespace: str, name: str) -> dict[str, Any]:
     """Show an object with its status. The namespace says nothing for a kind of the whole cluster."""
     request.auth.require("read")
-    return manifest(await resource_get(key=key_of(kind=_kind(kind), namespace=namespace, name=name)))
+    key = key_of(kind=_kind(kind), namespace=namespace, name=name)
+    return await object_show(key=key, live=bootstrap.replica)
 
 
 @router.put(

@@ -16,6 +16,15 @@ def split_server_name(server: str) -> tuple[str, str]:
     return _split(server)
 
 
+def bound_server(*, namespace: str, reference: str | None) -> str | None:
+    """Name the server that a reference means; a bare one means the namespace of the object that holds it."""
+    if reference is None:
+        return None
+    if "/" in reference:
+        namespace, reference = _split(reference)
+    return server_name(namespace=namespace, name=reference)
+
+
 def agent_name(*, namespace: str, name: str) -> str:
     """Name an agent or a crew, always with its namespace."""
     return f"{namespace}/{name}"

@@ -9,6 +9,7 @@ from typing import Any
 from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from kubemoot_web.crds.bundle import Source, decoded
 from kubemoot_web.crds.diff import ObjectDiff
@@ -41,6 +42,10 @@ class Command(BaseCommand):
                 self.stderr.write(problem.text(), self.style.NOTICE)
             count = len(error.problems)
             raise CommandError(f"{count} problem{'s' if count > 1 else ''}; nothing was changed.") from None
+        except DatabaseError as error:
+            raise CommandError(
+                f"The database cannot be used ({error}). Set it up first: make up, or manage.py migrate."
+            ) from None
         for diff in imported.diffs:
             self.stdout.writelines(f"{line}\n" for line in _lines(diff, dry_run=imported.dry_run))
 

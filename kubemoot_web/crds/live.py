@@ -1,0 +1,65 @@
+"""The status of servers and models as the ledger knows it now. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kubemoot_web.board import rfc3339
+from providers.core.model_names import normalise
+from providers.core.naming import bound_server, server_name
+from providers.core.types import EngineKind
+from scheduler.core.ledger import ServerRecord
+from scheduler.core.resources import Stored
+
+PHASES = {"pending": "Pending", "ready": "Ready", "degraded": "Ready"}
+LIVE_KINDS = frozenset({"ModelServer", "Model"})
+
+
+def live_status(*, stored: Stored, records: Mapping[str, ServerRecord]) -> dict[str, Any]:
+    """Write the status of a server or a model; other kinds keep the one that is stored."""
+    namespace, name = stored.key.namespace, stored.key.name
+    if stored.key.kind == "ModelServer":
+        return server_status(records.get(server_name(namespace=namespace, name=name)))
+    if stored.key.kind == "Model":
+        bound = bound_server(namespace=namespace, reference=stored.spec.get("serverRef"))
+        places = records.values() if bound is None else [records[bound]] if bound in records else []
+        return model_status(model=stored.spec["model"], places=places)
+    return dict(stored.status)
+
+
+def server_status(record: ServerRecord | None) -> dict[str, Any]:
+    """Write a server's status; None: the ledger has not taken it in yet."""
+    if record is None:
+        return {"phase": "Pending"}
+    seen, config = record.seen, record.config
+    sizes = [resident.footprint_mib for resident in seen.residents]
+    capacity = {
+        "vramTotalMiB": config.total_mib,
+        "vramUsedMiB": None if seen.probed_at is None or None in sizes else sum(size or 0 for size in sizes),
+        "maxParallel": config.slots,
+        "contextLength": config.context_length,
+        "loadedModels": [resident.model for resident in seen.residents],
+        "availableModels": None if seen.models is None else list(seen.models),
+        "lastProbed": rfc3339(seen.probed_at),
+    }
+    condition = {
+        "type": "Ready",
+        "status": "True" if seen.ready else "False",
+        "reason": seen.phase.capitalize(),
+        "message": seen.detail,
+        "lastTransitionTime": rfc3339(seen.since or None),
+    }
+    return {"phase": PHASES.get(seen.phase, "Failed"), "capacity": capacity, "conditions": [condition]}
+
+
+def model_status(*, model: str, places: Iterable[ServerRecord]) -> dict[str, Any]:
+    """Write a model's status from the servers where it may be placed."""
+    state, footprint = "Pending", None
+    for record in places:
+        name = normalise(kind=EngineKind(record.config.kind), name=model)
+        resident = next((one for one in record.seen.residents if one.model == name), None)
+        if resident is not None:
+            state = "Loaded"
+            footprint = max((size for size in (footprint, resident.footprint_mib) if size is not None), default=None)
+        elif state == "Pending" and name in (record.seen.models or ()):
+            state = "Available"
+    return {"state": state, "footprintMiB": footprint}
