@@ -148,7 +148,7 @@ class Ledger(Protocol):
     # Selection
 
     async def publish_intents(self, *, intents: Sequence[Intent], plans: Sequence[Plan]) -> None:
-        """Store intents and (still empty) plans of selected agents, and count their selection."""
+        """Store intents and (still empty) plans of selected agents, and count it for every model that they name."""
         ...
 
     async def drop_plan(self, *, plan: str, now: float) -> bool:

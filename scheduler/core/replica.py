@@ -94,20 +94,16 @@ class Replica:
         """List a server's tickets, oldest first."""
         return tuple(sorted(self._tickets_on.get(server, {}).values(), key=lambda t: (t.started_at, t.id)))
 
-    def snapshot(self, *, now: float, predicted: Mapping[str, float] | None = None) -> ClusterSnapshot:
-        """Make the picture that decisions are made on.
-
-        `predicted` counts, per model, how often agents that name it are selected.
-        """
+    def snapshot(self, *, now: float) -> ClusterSnapshot:
+        """Make the picture that decisions are made on."""
         queues = self._queues(now=now)
         queued = {place: len(turns) for place, turns in queues.items()}
-        last_used = {model: use.at for model, use in self.uses.items()}
         servers = {name: self._server(name=name, queued=queued, now=now) for name in sorted(self.servers)}
         return ClusterSnapshot(
             now=now,
             servers=servers,
             footprints=self.footprints,
-            demand=self._demand(now=now, predicted=predicted or {}, last_used=last_used),
+            demand=self._demand(now=now),
             version=self.version,
             queues=queues,
         )
@@ -188,9 +184,8 @@ class Replica:
             aliases=resident.aliases,
         )
 
-    def _demand(
-        self, *, now: float, predicted: Mapping[str, float], last_used: Mapping[str, float]
-    ) -> dict[str, Demand]:
+    def _demand(self, *, now: float) -> dict[str, Demand]:
+        """Gather who needs which model; `predicted` counts how often agents that name it are selected."""
         waiting: dict[str, dict[str, float]] = {}
         for waiter in self.waiters.values():
             if waiter.is_waiting:
@@ -200,14 +195,16 @@ class Replica:
             if now - intent.at < self.config.intent_limit_s:
                 for model in intent.models:
                     intents.setdefault(model, {})[intent_key(agent=intent.agent, thread=intent.thread)] = intent.at
-        half_life = self.config.demand_half_life_s
         return {
             model: Demand(
                 waiting=waiting.get(model, {}),
                 intents=intents.get(model, {}),
-                use=decayed(use=self.uses[model], now=now, half_life_s=half_life) if model in self.uses else 0.0,
-                predicted=predicted.get(model, 0.0),
-                last_used=last_used.get(model),
+                use=self._count(self.uses.get(model), now=now),
+                predicted=self._count(self.selected.get(model), now=now),
+                last_used=self.uses[model].at if model in self.uses else None,
             )
-            for model in dict.fromkeys((*waiting, *intents, *self.uses, *predicted))
+            for model in dict.fromkeys((*waiting, *intents, *self.uses, *self.selected))
         }
+
+    def _count(self, use: Use | None, *, now: float) -> float:
+        return 0.0 if use is None else decayed(use=use, now=now, half_life_s=self.config.demand_half_life_s)

@@ -14,7 +14,7 @@ async def test_a_selected_agents_intent_stands_until_a_place_is_held_for_it(worl
     await world.gpu("14b")
     await world.selected("p1")
     assert world.ledger.replica.intents == {"a#th": INTENT}
-    assert world.ledger.replica.selected == {"a": Use(count=1, at=1000.0)}
+    assert world.ledger.replica.selected == {model: Use(count=1, at=1000.0) for model in INTENT.models}
 
     assert await world.grant("p-p1", state=TicketState.PLANNED, holds=EMPTY.with_ticket("p-p1"), call="") is None
 
@@ -29,7 +29,7 @@ async def test_selections_are_counted_with_a_half_life(world: World) -> None:
     world.clock.advance(600)
     await world.selected("p2")
 
-    assert world.ledger.replica.selected == {"a": Use(count=1.5, at=1600.0)}
+    assert world.ledger.replica.selected == {model: Use(count=1.5, at=1600.0) for model in INTENT.models}
 
 
 async def test_a_plan_stays_planned_while_its_load_runs(world: World) -> None:

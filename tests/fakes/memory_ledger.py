@@ -188,7 +188,8 @@ class MemoryLedger:
         books = self._begin(max((intent.at for intent in intents), default=None))
         for intent in intents:
             books.put("intent", intent_key(agent=intent.agent, thread=intent.thread), intent)
-            books.count_use("selected", intent.agent, intent.at, 1)
+            for model in intent.models:
+                books.count_use("selected", model, intent.at, 1)
         for plan in plans:
             books.put("plan", plan.id, plan)
         books.finish()

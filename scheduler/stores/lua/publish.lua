@@ -1,4 +1,4 @@
--- Store the intents and still empty plans of selected agents, and count their selection.
+-- Store the intents and still empty plans of selected agents, and count it for every model that they name.
 --
 -- KEYS  1 root
 -- ARGV  4 the number of intents, then each intent, then each plan
@@ -10,7 +10,7 @@ for i = 5, 4 + count do
   local id = intent.agent .. '#' .. intent.thread
   put('intent', id, intent, ARGV[i])
   redis.call('ZADD', key('age:intent'), exact(intent.at), id)
-  count_use('selected', intent.agent, intent.at, 1)
+  for _, model in ipairs(intent.models) do count_use('selected', model, intent.at, 1) end
 end
 for i = 5 + count, #ARGV do
   local plan = cjson.decode(ARGV[i])
