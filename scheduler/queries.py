@@ -1,6 +1,7 @@
 """Read side: rows -> values. Synchronous; asynchronous callers wrap a function whole, so that it is one trip."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from django.db.models import Q, QuerySet, Subquery
@@ -10,6 +11,7 @@ from providers.core.model_names import normalise
 from providers.core.naming import agent_name, split_agent_name
 from providers.core.types import EngineKind
 from scheduler.core.agent_settings import AgentSettings
+from scheduler.core.call_history import CallRecord, CallState
 from scheduler.core.calls import AgentProfile
 from scheduler.core.ranking.rank import ModelObject, rank_by_capabilities, rank_named
 from scheduler.core.ranking.statuses import candidates_of, problem_of
@@ -18,6 +20,8 @@ from scheduler.models import Agent, Call, Crew
 from scheduler.ports import UnknownAgent
 
 USUAL_WEIGHT = 1
+CALL_FIELDS = tuple(field.name for field in fields(CallRecord))
+CALL_TIMES = ("arrived_at", "granted_at", "started_at", "finished_at")
 
 
 def model_objects() -> tuple[ModelObject, ...]:
@@ -100,3 +104,15 @@ def calls(*, filters: Mapping[str, str], before: str = "") -> QuerySet[Call]:
         same = Q(arrived_at=Subquery(last), id__lt=before)
         rows = rows.filter(Q(arrived_at__lt=Subquery(last)) | same)
     return rows
+
+
+def recent_calls(*, limit: int) -> tuple[CallRecord, ...]:
+    """List the newest calls as values."""
+    return tuple(call_record(row) for row in calls(filters={})[:limit])
+
+
+def call_record(row: Call) -> CallRecord:
+    """Read a call's row as a value; times become Unix seconds."""
+    values: dict[str, Any] = {name: getattr(row, name) for name in CALL_FIELDS}
+    times = {name: None if values[name] is None else values[name].timestamp() for name in CALL_TIMES}
+    return CallRecord(**(values | times | {"state": CallState(row.state), "evicted": tuple(row.evicted)}))

@@ -24,6 +24,4 @@ def moment(at: float | None) -> Moment | None:
     if not at:
         return None
     exact = datetime.fromtimestamp(at, tz=UTC)
-    return Moment(
-        iso=exact.isoformat(timespec="seconds").replace("+00:00", "Z"), words=exact.strftime("%H:%M:%S UTC")
-    )
+    return Moment(iso=exact.isoformat(timespec="seconds").replace("+00:00", "Z"), words=exact.strftime("%H:%M:%S UTC"))

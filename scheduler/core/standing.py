@@ -24,9 +24,14 @@ class Standing:
 
 
 def standings(
-    *, snapshot: ClusterSnapshot, waiters: Iterable[Waiter], config: SchedulerConfig, is_weighted: bool
+    *,
+    snapshot: ClusterSnapshot,
+    waiters: Iterable[Waiter],
+    config: SchedulerConfig,
+    is_weighted: bool,
+    limit: int | None = None,
 ) -> tuple[Standing, ...]:
-    """List the waiters in the order of the line."""
+    """List the waiters in the order of the line; at most `limit` of them, where estimates for all would be too many."""
     turns = sorted(
         (turn_of(waiter=waiter, now=snapshot.now, config=config, is_weighted=is_weighted), waiter)
         for waiter in waiters
@@ -34,7 +39,7 @@ def standings(
     )
     return tuple(
         Standing(waiter=waiter, position=place, eta_s=_eta_s(snapshot=snapshot, waiter=waiter, turn=turn))
-        for place, (turn, waiter) in enumerate(turns, start=1)
+        for place, (turn, waiter) in enumerate(turns[:limit], start=1)
     )
 
 

@@ -1,19 +1,16 @@
 """The history port on the database: journal entries become rows, once each."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
 
-from scheduler.core.call_history import CallRecord, CallState, fold
+from scheduler.core.call_history import CallRecord, fold
 from scheduler.core.ledger import JournalEntry
 from scheduler.models import Call, JournalCursor
-
-TIMES = ("arrived_at", "granted_at", "started_at", "finished_at")
-COLUMNS = tuple(field.name for field in fields(CallRecord))
+from scheduler.queries import CALL_FIELDS, CALL_TIMES, call_record
 
 
 class OrmHistory:
@@ -44,7 +41,7 @@ class OrmHistory:
 
 def _write_calls(entries: Sequence[JournalEntry]) -> None:
     named = {str(event["call"]) for entry in entries for event in entry.events if event.get("call")}
-    records = {call.id: _record(call) for call in Call.objects.filter(id__in=named)}
+    records = {call.id: call_record(call) for call in Call.objects.filter(id__in=named)}
     for entry in entries:
         for event in entry.events:
             call = str(event.get("call") or "")
@@ -55,7 +52,7 @@ def _write_calls(entries: Sequence[JournalEntry]) -> None:
         [_row(record) for record in records.values()],
         update_conflicts=True,
         unique_fields=["id"],
-        update_fields=[name for name in COLUMNS if name != "id"],
+        update_fields=[name for name in CALL_FIELDS if name != "id"],
         batch_size=200,
     )
 
@@ -66,13 +63,9 @@ def _position(entry: str) -> tuple[int, int]:
     return int(first or 0), int(second or 0)
 
 
-def _record(call: Call) -> CallRecord:
-    values: dict[str, Any] = {name: getattr(call, name) for name in COLUMNS}
-    times = {name: None if values[name] is None else values[name].timestamp() for name in TIMES}
-    return CallRecord(**(values | times | {"state": CallState(call.state), "evicted": tuple(call.evicted)}))
-
-
 def _row(record: CallRecord) -> Call:
-    values: dict[str, Any] = {name: getattr(record, name) for name in COLUMNS}
-    times = {name: None if values[name] is None else datetime.fromtimestamp(values[name], tz=UTC) for name in TIMES}
+    values: dict[str, Any] = {name: getattr(record, name) for name in CALL_FIELDS}
+    times = {
+        name: None if values[name] is None else datetime.fromtimestamp(values[name], tz=UTC) for name in CALL_TIMES
+    }
     return Call(**(values | times | {"state": record.state.value, "evicted": list(record.evicted)}))
