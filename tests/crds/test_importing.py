@@ -1,6 +1,7 @@
 """Applying documents: all or nothing, with a diff, told to the rest after the commit."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,49 @@ def test_a_put_that_rests_on_an_old_version_is_refused():
         "Crew default/lab was changed since resourceVersion 1 (it is at 2 now): read it again and repeat."
     )
     assert get("Crew", "lab").spec["weight"] == 2
+
+
+def outcomes_of_a_race(texts, **options):
+    """Put every text in a thread and with a database connection of its own, and name what came of each."""
+
+    def one(text):
+        try:
+            return "stored" if put(text, **options) else ""
+        except (Conflict, ImportRefused) as error:
+            return type(error).__name__
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(max_workers=len(texts)) as pool:
+        return sorted(pool.map(one, texts))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_puts_at_once_that_rest_on_one_version_exactly_one_is_stored():
+    put("{}")
+
+    texts = [f'{{"metadata": {{"resourceVersion": "1"}}, "spec": {{"weight": {n}}}}}' for n in range(2, 8)]
+
+    assert outcomes_of_a_race(texts) == ["Conflict"] * 5 + ["stored"]
+    assert get("Crew", "lab").resource_version == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_objects_stored_at_once_every_one_is_counted_in_the_ranking():
+    """Two changes at once each ranked without the other, and the later one's result stayed."""
+    put("{}")
+
+    with ThreadPoolExecutor(max_workers=6) as pool:
+        list(pool.map(apply_and_close, [agent(f"a-{n}", crew="lab") for n in range(6)]))
+
+    assert get("Crew", "lab").status["agentCount"] == 6
+
+
+def apply_and_close(text):
+    try:
+        apply(text)
+    finally:
+        connection.close()
 
 
 def test_a_put_that_rests_on_a_deleted_object_is_refused():
