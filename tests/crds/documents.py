@@ -1,8 +1,10 @@
 """Builders for documents and for what applying them takes."""
 
+import pytest
 from asgiref.sync import async_to_sync
 
-from kubemoot_web.crds.bundle import Source
+from kubemoot_web.crds.bundle import Source, parse
+from kubemoot_web.crds.errors import ImportRefused
 from kubemoot_web.crds.importing import Imported, bundle_apply
 from scheduler.core.resources import ResourcesChanged
 
@@ -64,3 +66,28 @@ def apply(text, *, dry_run=False, node="n1", now=NOW, told=None) -> Imported:
         now=now,
         changed=told or Told(),
     )
+
+
+def writes(text):
+    return [document.write for document in parse([Source(file="a.yaml", text=text)])]
+
+
+def refusals(text):
+    with pytest.raises(ImportRefused) as refused:
+        parse([Source(file="a.yaml", text=text)])
+    return list(refused.value.problems)
+
+
+def said(text):
+    return [(problem.line, problem.field, problem.message) for problem in refusals(text)]
+
+
+def spec_of(text):
+    (write,) = writes(text)
+    return write.spec
+
+
+def refusal(text, **options):
+    with pytest.raises(ImportRefused) as refused:
+        apply(text, **options)
+    return str(refused.value)
