@@ -1,6 +1,7 @@
 #!/usr/bin/env python
 """The command line of Kubemoot."""
 
+import argparse
 import os
 import sys
 
@@ -11,13 +12,13 @@ from django.core.management import execute_from_command_line
 def main() -> None:
     """Run the command named on the command line.
 
-    `--data` is read here, before anything reads the settings, which are made from it.
+    `up --data` is read here, before anything reads the settings, which are made from it.
     """
-    for position, argument in enumerate(sys.argv):
-        if argument == "--data" and position + 1 < len(sys.argv):
-            os.environ["KUBEMOOT_DATA"] = sys.argv[position + 1]
-        elif argument.startswith("--data="):
-            os.environ["KUBEMOOT_DATA"] = argument.removeprefix("--data=")
+    if sys.argv[1:2] == ["up"]:
+        early = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+        early.add_argument("--data")
+        data = early.parse_known_args(sys.argv[2:])[0].data
+        os.environ.update({"KUBEMOOT_DATA": data} if data else {})
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubemoot_web.settings.prod")
     try:
         execute_from_command_line(sys.argv)

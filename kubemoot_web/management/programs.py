@@ -15,6 +15,7 @@ from kubemoot_web.management.supervisor import CannotRun, Program
 
 QUEUES = "scheduler,probes,agents"
 WORKER_THREADS = "16"
+ANSWER_TOKENS = 160  # about four seconds a call: long enough to be seen, and for others to wait
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised here, never chosen for anybody
 
 
@@ -87,7 +88,7 @@ def simulator(*, servers: Mapping[int, int]) -> Program:
 
     return Program(
         name="gpus",
-        command=(sys.executable, "-m", "providers.simulator", *places),
+        command=(sys.executable, "-m", "providers.simulator", f"--answer-tokens={ANSWER_TOKENS}", *places),
         folder=settings.BASE_DIR,
         is_ready=all_listen,
         ready_within_s=30,

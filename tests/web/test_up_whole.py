@@ -3,76 +3,18 @@
 import http.cookiejar
 import json
 import os
-import re
 import signal
-import subprocess
-import sys
-import threading
+import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from django.conf import settings
+
+from tests.fakes.running import make_token, running
 
 pytestmark = pytest.mark.e2e
 START_WITHIN_S = 60
-
-
-class Running:
-    """A running `manage.py up` and the lines that it has printed."""
-
-    def __init__(self, process):
-        self.process = process
-        self.lines = []
-        self._grew = threading.Condition()
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            with self._grew:
-                self.lines.append(line.rstrip())
-                self._grew.notify_all()
-
-    def wait_for(self, pattern):
-        """Wait for a line and give what it matched."""
-        with self._grew:
-            found = self._grew.wait_for(
-                lambda: next((m for line in self.lines if (m := re.search(pattern, line))), None), START_WITHIN_S
-            )
-        assert found, "\n".join(self.lines[-40:])
-        return found[1] if found.groups() else found[0]
-
-    def children(self):
-        """List the process ids of the direct children with their command lines."""
-        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return {int(pid): Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ") for pid in listed}
-
-
-@contextmanager
-def running(*arguments, data):
-    """Run `manage.py up` on a free port, and end it by Ctrl-C."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("KUBEMOOT_", "REDIS_"))}
-    clean.pop("DJANGO_SETTINGS_MODULE", None)
-    process = subprocess.Popen(
-        [sys.executable, "-u", "manage.py", "up", "--port", "0", "--data", str(data), *arguments],
-        cwd=settings.BASE_DIR,
-        env=clean,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        yield Running(process)
-    finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise
 
 
 def get(url, *, opener=None):
@@ -82,6 +24,33 @@ def get(url, *, opener=None):
             return answer.status, answer.read().decode(), answer.url
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode(), error.url
+
+
+def ask(url, *, token):
+    """Make a REST call and give its body."""
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read())
+
+
+def test_the_demo_lets_two_crews_share_two_gpus(tmp_path):
+    with running("--demo", data=tmp_path) as up:
+        address = up.wait_for(r"Kubemoot runs at (http://127\.0\.0\.1:\d+)/")
+        token = make_token(data=tmp_path, name="looker", scopes="read")
+        deadline = time.monotonic() + START_WITHIN_S
+        finished = set()
+        while finished < {"default/lab", "default/studio"} and time.monotonic() < deadline:
+            calls = ask(f"{address}/api/v1/calls", token=token)["calls"]
+            finished = {call["crew"] for call in calls if call["state"] == "done"}
+            time.sleep(0.5)
+        servers = ask(f"{address}/api/v1/cluster", token=token)["servers"]
+
+    assert up.process.returncode == 0, "\n".join(up.lines[-40:])
+    assert finished == {"default/lab", "default/studio"}, "\n".join(up.lines[-40:])
+    assert [(s["name"], s["ready"], s["memory"]["totalMiB"]) for s in servers] == [
+        ("gpu-1", True, 32768),
+        ("gpu-2", True, 24576),
+    ]
 
 
 def test_everything_starts_a_killed_worker_comes_back_and_ctrl_c_ends_it_all(tmp_path):

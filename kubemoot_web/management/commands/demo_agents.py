@@ -20,8 +20,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 CREWS = {
-    "lab": (("default/analyst", "default/researcher"), 4.0),
-    "studio": (("default/rules-keeper", "default/scout"), 5.5),
+    "lab": (("default/analyst", "default/researcher"), 2.0),
+    "studio": (("default/rules-keeper", "default/scout"), 3.5),
 }
 THINKING_S = (0.5, 1.5)  # how long the first and the second selected agent triage before they call
 WAIT_S = 20
