@@ -5,7 +5,8 @@ one copy; the line's order decides who is asked first, so that nobody barges; th
 ledger checks each.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import insort
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from scheduler.core import draining
@@ -14,6 +15,7 @@ from scheduler.core.decisions import Decision, Evict, Grant, Join, Load, Queue, 
 from scheduler.core.explain import trace_json
 from scheduler.core.ledger import Change, DrainChange, GrantChange, StandAsideChange, WaitChange
 from scheduler.core.line import Group, groups, turn_of
+from scheduler.core.overdue import overdue_loads
 from scheduler.core.placement.decide import decide
 from scheduler.core.placement.held import held_decision
 from scheduler.core.snapshot import ClusterSnapshot
@@ -45,7 +47,8 @@ def plan(
 
     1. Free slots of warm and loading copies go to the first in line that may use them.
     2. Loads and evictions are decided group by group, the most urgent first; after each, 1. again: others may join it.
-    3. Whoever can never be placed, or has waited to its limit, stands aside.
+    3. Whoever can never be placed, or has waited to its limit, stands aside; after that, 1. again: what stood for
+       them no longer keeps anybody out.
     4. Who still waits is told what for; who has waited too long for models in use may get a drain.
 
     `held` maps plan ids to the planned tickets they hold. Waiters that are granted already matter for 3. alone.
@@ -53,13 +56,20 @@ def plan(
     everyone = tuple(waiters)
     holders = {ticket.agent for ticket in held.values()}
     waiting = [waiter for waiter in everyone if waiter.is_waiting]
-    line = groups(waiters=waiting, holders=holders, now=snapshot.now, config=config, is_weighted=is_weighted)
-    work = _Pass(snapshot=snapshot, config=config, held=held, is_weighted=is_weighted, waiting=line)
-    work.changes.extend(_ended_drains(snapshot=snapshot, waiting=waiting))
-    while _grant_slots(work) or _grant_load(work):
+    work = _Pass(snapshot=snapshot, config=config, held=held, is_weighted=is_weighted, waiting=[])
+    _end_drains(work, ids={waiter.id for waiter in waiting})
+    work.waiting = groups(
+        waiters=waiting,
+        holders=holders,
+        drained=_drained_for(work.snapshot),
+        contexts=snapshot.contexts,
+        now=snapshot.now,
+        config=config,
+        is_weighted=is_weighted,
+    )
+    while _grant_slots(work) or _grant_load(work) or _stand_aside(work):
         pass
-    _stand_aside(work)
-    work.changes.extend(_overdue_loads(snapshot=snapshot, waiters=everyone, config=config))
+    work.changes.extend(overdue_loads(snapshot=snapshot, waiters=everyone, config=config))
     _describe(work)
     _drain(work)
     return tuple(work.changes), work.snapshot
@@ -135,7 +145,7 @@ def _grant_slots(work: _Pass) -> bool:
         rest = group.members[1:]
         if rest:
             # Its next member takes its turn behind whoever comes before it now.
-            line = sorted([*line, _regroup(work, rest)], key=lambda g: g.order)
+            insort(line, _regroup(work, rest), key=lambda g: g.order)
     work.waiting = sorted(asked, key=lambda group: group.order)
     return granted
 
@@ -186,12 +196,22 @@ def _grant(work: _Pass, waiter: Waiter, decision: Grant) -> None:
     replaces = None if planned is None else planned.id
     trace = trace_json(decision)
     work.changes.append(GrantChange(ticket=ticket, load=load, replaces=replaces, trace=trace))
-    work.snapshot = work.snapshot.with_ticket(ticket, load=load).without_waiter(waiter.id)
+    work.snapshot = work.snapshot.with_ticket(ticket, load=load)
+    _leave(work, waiter)
+
+
+def _leave(work: _Pass, waiter: Waiter) -> None:
+    """Let go of what stood for a waiter: the demand that protects a model, and its drain."""
+    work.snapshot = work.snapshot.without_waiter(waiter.id)
+    for server in work.snapshot.servers.values():
+        if server.drain is not None and server.drain.waiter == waiter.id:
+            work.snapshot = work.snapshot.with_server(replace(server, drain=None))
     work.decisions.pop(waiter.id, None)
 
 
-def _stand_aside(work: _Pass) -> None:
-    """End the waits of heads that can never be placed, and of everybody past the limit."""
+def _stand_aside(work: _Pass) -> bool:
+    """End the waits of heads that can never be placed, and of everybody past the limit. Say whether any ended."""
+    ended = False
     left: list[Group] = []
     for group in work.waiting:
         decision = work.decisions[group.head.id]
@@ -203,34 +223,15 @@ def _stand_aside(work: _Pass) -> None:
                 trace = trace_json(decision)
                 change = StandAsideChange(waiter=waiter.id, reason=reason.value, model=decision.model, trace=trace)
                 work.changes.append(change)
+                _leave(work, waiter)
+                ended = True
             else:
                 staying.append(waiter)
         if staying:
             work.decisions[staying[0].id] = decision
             left.append(_regroup(work, tuple(staying)))
-    work.waiting = left
-
-
-def _overdue_loads(
-    *, snapshot: ClusterSnapshot, waiters: Sequence[Waiter], config: SchedulerConfig
-) -> Iterable[Change]:
-    """End the waits of granted callers whose load has outlived both their limit and all patience with it."""
-    loading = {
-        ticket.waiter: (server, ticket)
-        for server in snapshot.servers.values()
-        for tickets in server.loading.values()
-        for ticket in tickets
-        if ticket.waiter is not None
-    }
-    for waiter in waiters:
-        if waiter.ticket is None or snapshot.now < waiter.limit_at or waiter.id not in loading:
-            continue
-        server, ticket = loading[waiter.id]
-        footprint = snapshot.footprint(server=server, model=ticket.model)
-        patience = config.load_patience * server.load_seconds(footprint or 0)
-        started_at = min((x.started_at for x in server.loads if x.model == ticket.model), default=ticket.started_at)
-        if snapshot.now >= started_at + patience:
-            yield StandAsideChange(waiter=waiter.id, reason=Reason.GPU_BUSY.value, model=ticket.model)
+    work.waiting = sorted(left, key=lambda group: group.order)
+    return ended
 
 
 def _describe(work: _Pass) -> None:
@@ -239,27 +240,32 @@ def _describe(work: _Pass) -> None:
         decision = work.decisions[group.head.id]
         assert isinstance(decision, Queue | Wait)
         server = decision.server if isinstance(decision, Queue) else None
+        trace = trace_json(decision)
         for waiter in group.members:
             is_head = waiter is group.head
             same = (waiter.model, waiter.action) == (decision.model, decision.action)
             if same and (waiter.server == server or not is_head):
                 continue
             described = replace(waiter, model=decision.model, server=server, action=decision.action)
-            work.changes.append(WaitChange(waiter=described, trace=trace_json(decision)))
+            work.changes.append(WaitChange(waiter=described, trace=trace))
 
 
-def _ended_drains(*, snapshot: ClusterSnapshot, waiting: Sequence[Waiter]) -> Iterable[Change]:
+def _end_drains(work: _Pass, *, ids: Collection[str]) -> None:
     """End drains whose waiter waits no longer, or whose server is closed to calls."""
-    ids = {waiter.id for waiter in waiting}
-    for server in snapshot.servers.values():
-        drain = server.drain
-        if drain is not None and (drain.waiter not in ids or not server.is_open):
-            yield DrainChange(server=server.name, drain=None)
+    for server in work.snapshot.servers.values():
+        if server.drain is not None and (server.drain.waiter not in ids or not server.is_open):
+            work.changes.append(DrainChange(server=server.name, drain=None))
+            work.snapshot = work.snapshot.with_server(replace(server, drain=None))
+
+
+def _drained_for(snapshot: ClusterSnapshot) -> frozenset[str]:
+    drains = (server.drain for server in snapshot.servers.values())
+    return frozenset(drain.waiter for drain in drains if drain is not None and drain.waiter is not None)
 
 
 def _drain(work: _Pass) -> None:
     """Begin drains for the oldest waiters of each class that only models in use or waited for keep out."""
-    drained = {server.drain.waiter for server in work.snapshot.servers.values() if server.drain is not None}
+    drained = _drained_for(work.snapshot)
     allowed = draining.drains_allowed(snapshot=work.snapshot)
     by_age = sorted(work.waiting, key=lambda group: (group.order[0], group.head.arrived_at, group.head.id))
     for group in by_age:

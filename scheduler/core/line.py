@@ -1,6 +1,7 @@
 """The line of waiters: who is served before whom, and which of them are one group (scheduling rules, section 4)."""
 
-from collections.abc import Collection, Iterable
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from scheduler.core.config import SchedulerConfig
@@ -44,20 +45,25 @@ def groups(
     *,
     waiters: Iterable[Waiter],
     holders: Collection[str],
+    drained: Collection[str],
+    contexts: Sequence[int],
     now: float,
     config: SchedulerConfig,
     is_weighted: bool,
 ) -> list[Group]:
     """Sort waiters into groups, the group whose head comes first leading.
 
-    `holders` are the agents with a place held for them: what is lent to them alone makes a group of their own.
+    Two kinds make a group of their own, because a right is theirs alone: agents with a place held for them (`holders`)
+    and waiters that a server is being emptied for (`drained`).
     """
     lines: dict[object, list[tuple[Turn, Waiter]]] = {}
     for waiter in waiters:
-        order = turn_of(waiter=waiter, now=now, config=config, is_weighted=is_weighted)
+        turn = turn_of(waiter=waiter, now=now, config=config, is_weighted=is_weighted)
+        bucket = prompt_bucket(waiter.prompt_tokens, contexts=contexts)
         own = (waiter.agent, waiter.plan) if waiter.agent in holders else None
-        key = (order[0], waiter.candidates, waiter.tolerance, waiter.priority, prompt_bucket(waiter.prompt_tokens), own)
-        lines.setdefault(key, []).append((order, waiter))
+        alone = waiter.id if waiter.id in drained else None
+        key = (turn[0], waiter.candidates, waiter.tolerance, waiter.priority, bucket, own, alone)
+        lines.setdefault(key, []).append((turn, waiter))
     found = []
     for line in lines.values():
         line.sort(key=lambda entry: entry[0])
@@ -65,6 +71,6 @@ def groups(
     return sorted(found, key=lambda group: group.order)
 
 
-def prompt_bucket(prompt_tokens: int | None) -> int | None:
-    """Give the power of two that a prompt's length fills; None when the length is unknown."""
-    return None if prompt_tokens is None else prompt_tokens.bit_length()
+def prompt_bucket(prompt_tokens: int | None, *, contexts: Sequence[int]) -> int:
+    """Count the known context lengths that are too short for a prompt: equal counts are decided alike."""
+    return 0 if prompt_tokens is None else bisect_left(contexts, prompt_tokens)

@@ -83,6 +83,11 @@ class Server:
         return frozenset((*by_tickets, *(victim for load in self.loads for victim in load.evicts)))
 
     @cached_property
+    def leaving(self) -> frozenset[str]:
+        """Name the residents that loads under way still have to unload: none may come back before it is gone."""
+        return frozenset(victim for load in self.loads for victim in load.evicts)
+
+    @cached_property
     def known(self) -> Mapping[str, Resident]:
         """Map every resident by each of its names, those already spent included."""
         return {name: resident for resident in self.residents for name in resident.names}
@@ -201,6 +206,13 @@ class ClusterSnapshot:
             for model in dict.fromkeys((*server.known, *server.tickets_of, *server.loading)):
                 found.setdefault(model, []).append(server.name)
         return {model: tuple(names) for model, names in found.items()}
+
+    @cached_property
+    def contexts(self) -> tuple[int, ...]:
+        """List every context length that is known anywhere, shortest first."""
+        servers = self.servers.values()
+        found = {r.context_length for server in servers for r in server.residents} | {s.context_length for s in servers}
+        return tuple(sorted(length for length in found if length is not None))
 
     def holding(self, model: str) -> tuple[Server, ...]:
         """List the servers where the model is resident or has tickets."""
