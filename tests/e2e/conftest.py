@@ -1,0 +1,101 @@
+"""One whole installation for the folder: every process of `manage.py up`, and two engines that it does not own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.fakes.engine_server import engine_process
+from tests.fakes.running import Rest, Running, make_token, running
+
+LEASE_S = 3
+SPEED = "20"
+
+RESOURCES = """
+apiVersion: kubemoot.ai/v1alpha1
+kind: ModelServer
+metadata: {name: gpu-1}
+spec: {type: ollama, endpoint: "%(gpu_1)s", scheduling: {memoryMiB: 32768, maxParallel: 1}}
+---
+apiVersion: kubemoot.ai/v1alpha1
+kind: ModelServer
+metadata: {name: gpu-2}
+spec: {type: ollama, endpoint: "%(gpu_2)s", scheduling: {memoryMiB: 24576, maxParallel: 1}}
+---
+apiVersion: kubemoot.ai/v1alpha1
+kind: Model
+metadata: {name: small, labels: {latencyClass: low}}
+spec: {model: "qwen3:8b", vramMib: 6144}
+---
+apiVersion: kubemoot.ai/v1alpha1
+kind: Model
+metadata: {name: middle, labels: {latencyClass: medium}}
+spec: {model: "qwen3:14b", vramMib: 10240}
+---
+apiVersion: kubemoot.ai/v1alpha1
+kind: Model
+metadata: {name: large, labels: {latencyClass: high}}
+spec: {model: "qwen3:32b", vramMib: 20480}
+---
+apiVersion: kubemoot.ai/v1alpha1
+kind: Crew
+metadata: {name: lab}
+---
+apiVersion: kubemoot.ai/v1alpha1
+kind: Crew
+metadata: {name: studio}
+---
+apiVersion: kubemoot.ai/v1alpha1
+kind: CrewSchedulingPolicy
+metadata: {name: lab}
+spec: {crewRef: lab, qualityBias: {default: "0.7", research: "0.9"}}
+---
+apiVersion: kubemoot.ai/v1alpha1
+kind: CrewSchedulingPolicy
+metadata: {name: studio}
+spec:
+  crewRef: studio
+  rules:
+    - phase: mulling
+      require: {matchLabels: {latencyClass: medium}}
+---
+apiVersion: kubemoot.ai/v1alpha1
+kind: Agent
+metadata: {name: analyst, labels: {kubemoot.ai/crew: lab}}
+spec: {capabilities: [analysis]}
+---
+apiVersion: kubemoot.ai/v1alpha1
+kind: Agent
+metadata: {name: researcher, labels: {kubemoot.ai/crew: lab}}
+spec: {capabilities: [research]}
+---
+apiVersion: kubemoot.ai/v1alpha1
+kind: Agent
+metadata: {name: rules-keeper, labels: {kubemoot.ai/crew: studio}}
+spec: {capabilities: [rules]}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """The installation, its REST API with every scope, and the addresses of the engines by server name."""
+
+    up: Running
+    rest: Rest
+    engines: dict[str, str]
+
+
+@pytest.fixture(scope="package")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """Start everything once; each test leaves the line and the tickets empty."""
+    data = tmp_path_factory.mktemp("installation")
+    with (
+        engine_process("--port", "0", "--memory-mib", "32768", "--speed", SPEED) as (_, (gpu_1,)),
+        engine_process("--port", "0", "--memory-mib", "24576", "--speed", SPEED) as (_, (gpu_2,)),
+        running(data=data, KUBEMOOT_TICKET_LEASE_SECONDS=str(LEASE_S), KUBEMOOT_PROBE_SLOW_SECONDS="2") as up,
+    ):
+        rest = Rest(address=up.address(), token=make_token(data=data))
+        status, body = rest.call("POST", "/apply", RESOURCES % {"gpu_1": gpu_1, "gpu_2": gpu_2})
+        assert status == 200, body
+        rest.until(lambda picture: [s["ready"] for s in picture["servers"]] == [True, True])
+        yield Stack(up=up, rest=rest, engines={"gpu-1": gpu_1, "gpu-2": gpu_2})
