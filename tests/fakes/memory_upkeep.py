@@ -35,14 +35,14 @@ def configure(
 def reap(books: Books) -> Reaped:
     """End what is due."""
     rows, clock, limits = books.rows, books.clock(), books.config
-    waiters = [key for key, ends in books.leases["waiter"].items() if ends <= clock]
+    waiters = _ended(books, "waiter")
     for key in waiters:
         books.abandon(rows.waiters[key], "lapsed")
-    tickets = [key for key, ends in books.leases["ticket"].items() if ends <= clock]
+    tickets = _ended(books, "ticket")
     for key in tickets:
         _lapse(books, key)
     plans = [plan for plan in rows.plans.values() if plan.created_at <= books.now - limits.plan_limit_s]
-    for plan in plans:
+    for plan in sorted(plans, key=lambda plan: (plan.created_at, plan.id)):
         books.drop_plan(plan, "limit")
     intents = [key for key, intent in rows.intents.items() if intent.at <= books.now - limits.intent_limit_s]
     for key in intents:
@@ -56,6 +56,12 @@ def reap(books: Books) -> Reaped:
         intents=len(intents),
         undriven=tuple(undriven),
     )
+
+
+def _ended(books: Books, table: str) -> list[str]:
+    """List what has outlived its lease, the longest dead first."""
+    leases = books.leases[table]
+    return sorted((key for key, ends in leases.items() if ends <= books.clock()), key=lambda key: (leases[key], key))
 
 
 def _configure_one(books: Books, config: ServerConfig) -> None:

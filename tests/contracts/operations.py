@@ -1,0 +1,346 @@
+"""Random operations on a ledger: drawn as plain numbers, carried out in the same way on any implementation.
+
+Engines behave here: a probe sees what is resident, or less; what is loaded has the size that was reserved.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+from scheduler.core.ledger import (
+    Change,
+    DrainChange,
+    GrantChange,
+    Intent,
+    Outcome,
+    Plan,
+    ServerConfig,
+    ServerSeen,
+    StandAsideChange,
+    WaitChange,
+)
+from scheduler.core.snapshot import Resident
+from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticket, TicketState, Waiter
+from scheduler.ports import Ledger, LineFull, TicketGone
+
+SERVERS = ("gpu-1", "gpu-2")
+MODELS = {"a": 10, "b": 20, "c": 30, "d": 50}
+NAMES = tuple(MODELS)
+PRIORITIES = (Priority.INTERACTIVE, Priority.BACKGROUND)
+CREWS = ("x", "y")
+
+number = st.integers(min_value=0, max_value=5)
+operation = st.tuples(
+    st.sampled_from(
+        [
+            *("grant", "grant", "grant", "load", "load", "load", "enqueue", "enqueue", "wait", "drain", "stand_aside"),
+            *(
+                "enqueue",
+                "enqueue",
+                "pick_up",
+                "pick_up",
+                "pick_up",
+                "give_up",
+                "renew",
+                "release",
+                "release",
+                "release",
+            ),
+            *("select", "select", "plan", "plan", "plan", "drop_plan"),
+            *("begin", "renew_load", "victim_gone", "done", "done", "failed", "probe", "probe_begin", "probe_end"),
+            *("advance", "advance", "reap", "configure", "batch"),
+        ]
+    ),
+    st.tuples(number, number, number, number, number),
+)
+operations = st.lists(operation, min_size=20, max_size=80)
+
+
+@dataclass(kw_only=True)
+class Player:
+    """Carries operations out on one ledger. Ids follow from the operations alone, so that two players agree."""
+
+    ledger: Ledger
+    now: Callable[[], float]
+    move: Callable[[float], None]
+    tickets: list[str] = field(default_factory=lambda: ["t-none"])
+    waiters: list[str] = field(default_factory=lambda: ["w-none"])
+    plans: list[Plan] = field(default_factory=list)
+    probes: list[tuple[str, int, ServerSeen]] = field(default_factory=list)
+
+    async def start(self) -> None:
+        """Register two servers that are ready."""
+        await self.configure(0, 0, 0, 0, 0)
+        for server in SERVERS:
+            await self._probe(server, kept=())
+
+    async def play(self, name: str, args: tuple[int, ...]) -> Any:
+        """Carry one operation out and give what it gave, or the name of what it raised."""
+        step: Callable[..., Awaitable[Any]] = getattr(self, name)
+        try:
+            return await step(*args)
+        except (TicketGone, LineFull) as raised:
+            return type(raised).__name__
+
+    # What may be drawn
+
+    async def configure(self, a: int, b: int, *_: int) -> Any:
+        """Raise limits; never below what may run already."""
+        servers = [
+            ServerConfig(
+                name=name,
+                kind="ollama",
+                endpoint=name,
+                total_mib=60,
+                reserve_mib=0,
+                slots=2 + a // 4,
+                max_concurrent=3 if name == "gpu-1" and not a // 4 else None,
+                interactive_reserve=1,
+                weight=100 + b,
+            )
+            for name in SERVERS
+        ]
+        if a // 4:
+            self.configure = self._keep  # type: ignore[method-assign]
+        return await self.ledger.configure(servers=servers, footprints={"a": 10}, weights={"x": 2.0})
+
+    async def _keep(self, *_: int) -> None:
+        return None
+
+    async def grant(self, a: int, b: int, c: int, d: int, e: int) -> Any:
+        """Claim a copy, for a waiter or directly."""
+        return await self._commit(self._grant(a, b, c, d, e))
+
+    async def load(self, a: int, b: int, c: int, d: int, e: int) -> Any:
+        """Claim a load that takes some victims."""
+        change = self._grant(a, b, c, d, 0)
+        server, model = change.ticket.server, change.ticket.model
+        idle = [r.model for r in self._residents(server)] if e else [name for name in NAMES if name != model]
+        victims = tuple(name for i, name in enumerate(idle) if (e >> i) & 1 or e == 0)
+        return await self._commit(self._with_load(change, victims))
+
+    async def batch(self, a: int, b: int, c: int, d: int, e: int) -> Any:
+        """Commit several changes at once."""
+        changes = [
+            self._grant(a, b, c, d, 0),
+            self._grant(b, c, d, e, 0),
+            self._with_load(self._grant(c, d, e, a, 0), ()),
+        ]
+        return await self.ledger.commit(changes=changes, now=self.now())
+
+    async def enqueue(self, a: int, b: int, c: int, d: int, _: int) -> Any:
+        """Stand in line."""
+        id = f"w{len(self.waiters)}"
+        self.waiters.append(id)
+        waiter = Waiter(
+            id=id,
+            agent=f"agent{a % 3}",
+            candidates=(Candidate(model=NAMES[b % 4], score=60),),
+            arrived_at=self.now(),
+            limit_at=self.now() + 90,
+            priority=PRIORITIES[c % 2],
+            crew=CREWS[d % 2],
+            plan=self.plans[d % len(self.plans)].id if d > 3 and self.plans else None,
+        )
+        return await self.ledger.enqueue(waiter=waiter)
+
+    async def wait(self, a: int, b: int, c: int, d: int, _: int) -> Any:
+        """Tell a waiter what it waits for."""
+        said = Waiter(
+            id=self._waiter(a),
+            agent="",
+            candidates=(),
+            arrived_at=0,
+            limit_at=0,
+            model=NAMES[b % 4],
+            server=SERVERS[c % 2] if c < 3 else None,
+            action="queue" if c < 3 else "wait",
+            eta_s=None if d == 0 else d * 0.5,
+        )
+        return await self._commit(WaitChange(waiter=said, trace="{}"))
+
+    async def drain(self, a: int, b: int, c: int, d: int, _: int) -> Any:
+        """Begin or end a drain."""
+        wanted = Drain(model=NAMES[b % 4], agent="agent0", victims=("a",), since=self.now(), waiter=self._waiter(a))
+        return await self._commit(DrainChange(server=SERVERS[c % 2], drain=None if d == 0 else wanted))
+
+    async def stand_aside(self, a: int, *_: int) -> Any:
+        """End a wait."""
+        return await self._commit(StandAsideChange(waiter=self._waiter(a), reason="gpu-busy", model="a"))
+
+    async def pick_up(self, a: int, *_: int) -> Any:
+        """Ask for the end of a wait."""
+        return await self.ledger.pick_up(waiter=self._waiter(a), now=self.now())
+
+    async def give_up(self, a: int, *_: int) -> Any:
+        """Leave the line."""
+        return await self.ledger.give_up(waiter=self._waiter(a), now=self.now())
+
+    async def renew(self, a: int, *_: int) -> Any:
+        """Renew a ticket."""
+        return await self.ledger.renew(ticket=self._ticket(a))
+
+    async def release(self, a: int, b: int, *_: int) -> Any:
+        """Give a ticket back."""
+        outcome = Outcome(ok=b > 0, prompt_tokens=b)
+        return await self.ledger.release(ticket=self._ticket(a), outcome=outcome, now=self.now())
+
+    async def select(self, a: int, b: int, *_: int) -> Any:
+        """Select an agent."""
+        plan = Plan(
+            id=f"p{len(self.plans)}", agent=f"agent{a % 3}", thread=f"th{b % 2}", crew="x", created_at=self.now()
+        )
+        self.plans.append(plan)
+        intent = Intent(agent=plan.agent, thread=plan.thread, models=("a", "b"), at=self.now())
+        return await self.ledger.publish_intents(intents=[intent], plans=[plan])
+
+    async def plan(self, a: int, b: int, c: int, d: int, e: int) -> Any:
+        """Hold a place for a selected agent."""
+        if not self.plans:
+            return None
+        plan = self.plans[-1 - a % min(len(self.plans), 2)]
+        change = self._grant(a, b, c, 0, 0 if e % 2 else 5 - e)
+        held = self._of(change.ticket, agent=plan.agent, plan=plan.id, waiter=None, state=TicketState.PLANNED, call="")
+        given = GrantChange(ticket=held, plan=plan.with_ticket(held.id))
+        return await self._commit(self._with_load(given, ()) if e % 2 else given)
+
+    async def drop_plan(self, a: int, b: int, *_: int) -> Any:
+        """Give a plan up."""
+        plan = self.plans[-1 - a % len(self.plans)].id if self.plans and b < 3 else "p-none"
+        return await self.ledger.drop_plan(plan=plan, now=self.now())
+
+    async def begin(self, a: int, b: int, c: int, *_: int) -> Any:
+        """Drive a load."""
+        return await self.ledger.load_begin(server=SERVERS[a % 2], model=self._loading(a, b), runner=f"r{c % 2}")
+
+    async def renew_load(self, a: int, b: int, c: int, *_: int) -> Any:
+        """Keep driving a load."""
+        return await self.ledger.load_renew(server=SERVERS[a % 2], model=self._loading(a, b), runner=f"r{c % 2}")
+
+    async def victim_gone(self, a: int, b: int, c: int, *_: int) -> Any:
+        """Confirm an unload."""
+        server, model = SERVERS[a % 2], self._loading(a, b)
+        load = self.ledger.replica.loads.get(f"{server}#{model}")
+        victims = load.evicts if load is not None and load.evicts and c else NAMES
+        await self.ledger.victim_gone(server=server, model=model, victim=victims[c % len(victims)])
+
+    async def done(self, a: int, b: int, c: int, *_: int) -> Any:
+        """End a load well."""
+        server, model = SERVERS[a % 2], self._loading(a, b)
+        copy = Resident(model=model, footprint_mib=MODELS[model])
+        await self.ledger.load_done(server=server, model=model, resident=copy, took_s=c * 0.5, now=self.now())
+
+    async def failed(self, a: int, b: int, *_: int) -> Any:
+        """End a load badly."""
+        await self.ledger.load_failed(
+            server=SERVERS[a % 2], model=self._loading(a, b), problem="no room", now=self.now()
+        )
+
+    async def probe(self, a: int, b: int, *_: int) -> Any:
+        """See what is resident, or that one model went by itself, or that the server is gone."""
+        server = SERVERS[a % 2]
+        kept = [r.model for r in self._residents(server)]
+        if kept and b == 5:
+            kept.pop()
+        return await self._probe(server, kept=tuple(kept), ready=b != 4)
+
+    async def probe_begin(self, a: int, *_: int) -> Any:
+        """Begin a probe whose answer comes late."""
+        server = SERVERS[a % 2]
+        number = await self.ledger.probe_begin(server=server, lease_s=10)
+        if number is not None:
+            self.probes.append((server, number, ServerSeen(ready=True, residents=self._residents(server))))
+        return number
+
+    async def probe_end(self, a: int, *_: int) -> Any:
+        """Let a late answer come."""
+        if not self.probes:
+            return None
+        server, number, seen = self.probes.pop(a % len(self.probes))
+        return await self.ledger.probe_end(server=server, probe=number, seen=seen)
+
+    async def advance(self, a: int, b: int, *_: int) -> Any:
+        """Let time pass."""
+        seconds = (0.25, 2.0, 5.0, 10.0, 20.0, 100.0)[a] + b
+        self.move(seconds)
+
+    async def reap(self, *_: int) -> Any:
+        """End what is due."""
+        return await self.ledger.reap(now=self.now())
+
+    # How it is done
+
+    def _grant(self, a: int, b: int, c: int, d: int, e: int) -> GrantChange:
+        id = f"t{len(self.tickets)}"
+        self.tickets.append(id)
+        server, model = SERVERS[a % 2], NAMES[b % 4]
+        copies = self._copies(server)
+        if copies and e > 0:
+            model = copies[b % len(copies)]
+        waiting = self._waiting()
+        ticket = Ticket(
+            id=id,
+            server=server,
+            agent=f"agent{c % 3}",
+            model=model,
+            state=TicketState.ACTIVE,
+            started_at=self.now(),
+            footprint_mib=MODELS[model],
+            priority=PRIORITIES[c // 3],
+            crew=CREWS[c % 2],
+            call=id,
+            waiter=(waiting[d % len(waiting)] if waiting else None) if d > 1 else self.waiters[-1] if d == 1 else None,
+        )
+        planned = sorted(t.id for t in self.ledger.replica.tickets.values() if t.plan is not None)
+        return GrantChange(ticket=ticket, replaces=planned[0] if planned and e > 3 else None, trace="{}")
+
+    def _with_load(self, change: GrantChange, victims: tuple[str, ...]) -> GrantChange:
+        ticket = self._of(change.ticket, evicts=victims, evicted=victims)
+        load = LoadUnderWay(
+            server=ticket.server,
+            model=ticket.model,
+            footprint_mib=MODELS[ticket.model],
+            started_at=self.now(),
+            evicts=victims,
+        )
+        return GrantChange(ticket=ticket, load=load, plan=change.plan)
+
+    def _of(self, ticket: Ticket, **changed: Any) -> Ticket:
+        names = Ticket.__dataclass_fields__
+        return Ticket(**{name: getattr(ticket, name) for name in names} | changed)
+
+    async def _commit(self, change: Change) -> Any:
+        return await self.ledger.commit(changes=[change], now=self.now())
+
+    async def _probe(self, server: str, *, kept: tuple[str, ...], ready: bool = True) -> Any:
+        number = await self.ledger.probe_begin(server=server, lease_s=10)
+        if number is None:
+            return None
+        residents = tuple(r for r in self._residents(server) if r.model in kept)
+        seen = ServerSeen(phase="Ready", ready=ready, residents=residents, probed_at=self.now())
+        return await self.ledger.probe_end(server=server, probe=number, seen=seen)
+
+    def _residents(self, server: str) -> tuple[Resident, ...]:
+        record = self.ledger.replica.servers.get(server)
+        return record.seen.residents if record else ()
+
+    def _loading(self, a: int, b: int) -> str:
+        loads = sorted(x.model for x in self.ledger.replica.loads.values() if x.server == SERVERS[a % 2])
+        return loads[b % len(loads)] if loads else "a"
+
+    def _copies(self, server: str) -> list[str]:
+        loads = sorted(x.model for x in self.ledger.replica.loads.values() if x.server == server)
+        return [*(r.model for r in self._residents(server)), *loads]
+
+    def _waiting(self) -> list[str]:
+        return sorted(waiter.id for waiter in self.ledger.replica.waiting())
+
+    def _waiter(self, a: int) -> str:
+        known = sorted(self.ledger.replica.waiters)
+        return known[a % len(known)] if known and a < 5 else self.waiters[-1]
+
+    def _ticket(self, a: int) -> str:
+        held = sorted(self.ledger.replica.tickets)
+        return held[a % len(held)] if held and a < 5 else self.tickets[-1]
