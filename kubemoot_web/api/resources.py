@@ -6,7 +6,7 @@ from django.conf import settings
 from ninja import Query, Router, Status
 
 from kubemoot_web.access import AuthedRequest
-from kubemoot_web.crds.bundle import decoded, parse_for
+from kubemoot_web.crds.bundle import decoded
 from kubemoot_web.crds.errors import KindUnknown
 from kubemoot_web.crds.importing import document_put
 from kubemoot_web.crds.kinds import API_VERSION, Kind, find_kind, known_kinds
@@ -61,9 +61,11 @@ async def show(request: AuthedRequest, kind: str, namespace: str, name: str) -> 
 async def put(request: AuthedRequest, kind: str, namespace: str, name: str) -> Status[dict[str, Any]]:
     """Create or replace an object. With `metadata.resourceVersion` it is replaced only if it is still that version."""
     request.auth.require("write")
-    source = decoded(file="request body", data=request.body)
     applied = await document_put(
-        document=parse_for(source=source, kind=_kind(kind), namespace=namespace, name=name),
+        source=decoded(file="request body", data=request.body),
+        kind=_kind(kind),
+        namespace=namespace,
+        name=name,
         node=settings.KUBEMOOT.node,
         now=bootstrap.clock(),
         changed=bootstrap.resources_changed,

@@ -1,6 +1,5 @@
 """Text of many documents -> resources, or every error with its file, document, line and field. Pure."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,21 +7,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from kubemoot_web.crds import kinds
+from kubemoot_web.crds.charts import RENDER_FIRST, template_line, template_path
 from kubemoot_web.crds.errors import ImportProblem, ImportRefused
 from kubemoot_web.crds.mapping import key_of, write_of
-from kubemoot_web.crds.scalars import Ambiguous, shown
+from kubemoot_web.crds.scalars import shown
 from kubemoot_web.crds.schema_errors import Path, field_text, problems
 from kubemoot_web.crds.schemas import SPECS, Metadata, Schema
 from kubemoot_web.crds.yaml_tree import TextUnreadable, Tree, read_documents
 from scheduler.core.resources import ResourceKey, ResourceWrite
 
 MOST_BYTES = 4 * 1024 * 1024
+MOST_PROBLEMS = 100
 TOP_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
-TEMPLATE = "{{"
-# In prose that agents read, braces may be a prompt's own; these beginnings are the chart's.
-CHART = re.compile(r"\{\{-?\s*(\.|\$|/\*|(if|else|end|range|with|include|define|template|block|toYaml|tpl|required)\b)")
-PROSE = frozenset({"content", "systemPrompt", "description", "triageSummary"})
-RENDER_FIRST = "is a template of a Helm chart ({{): render the chart first (helm template ...) and apply its output"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +96,7 @@ def parse(sources: Iterable[Source]) -> tuple[Document, ...]:
                 wrong.extend(checked)
     wrong.extend(_twice(documents))
     if wrong:
-        raise ImportRefused(wrong)
+        raise ImportRefused(_cut(wrong))
     return tuple(documents)
 
 
@@ -118,7 +114,7 @@ def parse_for(*, source: Source, kind: kinds.Kind, namespace: str, name: str) ->
         raise ImportRefused(wrong)
     checked = _check(replace(found[0], value=_completed(found[0].value, kind=kind, namespace=namespace, name=name)))
     if not isinstance(checked, Document):
-        raise ImportRefused(checked)
+        raise ImportRefused(_cut(checked))
     wanted = key_of(kind=kind, namespace=namespace, name=name)
     named = checked.write.key
     if named != wanted:
@@ -150,13 +146,14 @@ def _objects(source: Source, wrong: list[ImportProblem]) -> Iterator[_Found]:
     number = 0
     try:
         for number, tree in enumerate(read_documents(source.text), start=1):
-            template = _template(source, tree=tree, number=number)
+            template = template_path(tree)
             if template is not None:
-                wrong.append(template)
+                found = _Found(file=source.file, number=number, tree=tree, offset=(), value=None)
+                wrong.append(found.problem(template, RENDER_FIRST))
             elif tree.root.value is not None:
                 yield from _unpacked(source.file, number, tree)
     except TextUnreadable as error:
-        at = _first_template(source.text)
+        at = template_line(source.text)
         line, message = (error.line, error.message) if at is None else (at, RENDER_FIRST)
         wrong.append(_about(source, line=line, message=message, document=number + 1))
 
@@ -233,6 +230,16 @@ def _validated(
         return None
 
 
+def _cut(wrong: list[ImportProblem]) -> list[ImportProblem]:
+    """Leave out what nobody would read; the last line says how much that is."""
+    if len(wrong) <= MOST_PROBLEMS:
+        return wrong
+    last = replace(
+        wrong[MOST_PROBLEMS], field="", message=f"and {len(wrong) - MOST_PROBLEMS} more problems from here on"
+    )
+    return [*wrong[:MOST_PROBLEMS], last]
+
+
 def _twice(documents: Iterable[Document]) -> Iterator[ImportProblem]:
     first: dict[ResourceKey, Document] = {}
     for document in documents:
@@ -241,28 +248,6 @@ def _twice(documents: Iterable[Document]) -> Iterator[ImportProblem]:
             place = f"{earlier.file}, document {earlier.number}"
             message = f"{document.write.key.text()} stands in {place} already: keep one"
             yield document.problem(path=("metadata", "name"), message=message)
-
-
-def _template(source: Source, *, tree: Tree, number: int) -> ImportProblem | None:
-    """Find what only a chart's template would say; braces inside a prompt are the prompt's own."""
-    for path, node in tree.scalars():
-        text = node.value.text if isinstance(node.value, Ambiguous) else node.value
-        if not isinstance(text, str) or TEMPLATE not in text:
-            continue
-        if path and path[-1] in PROSE and node.is_prose and not CHART.search(text):
-            continue
-        return ImportProblem(
-            file=source.file, document=number, line=node.line, field=field_text(path), message=RENDER_FIRST
-        )
-    return None
-
-
-def _first_template(text: str) -> int | None:
-    """Find the first line with a template's braces, comments apart."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if TEMPLATE in line and not line.lstrip().startswith("#"):
-            return number
-    return None
 
 
 def _about(source: Source, *, line: int, message: str, document: int = 0) -> ImportProblem:

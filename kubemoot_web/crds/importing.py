@@ -1,12 +1,14 @@
 """Applies documents through the services, and says of each object what became of it."""
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from kubemoot_web.crds.bundle import Document, Source, parse
+from kubemoot_web.crds.bundle import Document, Source, parse, parse_for
 from kubemoot_web.crds.diff import ObjectDiff, diff
 from kubemoot_web.crds.errors import ImportRefused
+from kubemoot_web.crds.kinds import Kind
 from kubemoot_web.crds.mapping import desired
 from scheduler.core.resources import Applied, Conflict, ResourcesRefused
 from scheduler.services.resources import Changed, resource_replace, resources_apply
@@ -28,7 +30,8 @@ async def bundle_apply(
     Raises:
         ImportRefused: with everything that is wrong in any of them; nothing was changed.
     """
-    documents = parse(sources)
+    # A large text takes seconds to read: in a thread, so that the process goes on serving calls meanwhile.
+    documents = await asyncio.to_thread(parse, tuple(sources))
     with _placed(documents):
         applied = await resources_apply(
             writes=[document.write for document in documents], dry_run=dry_run, node=node, now=now, changed=changed
@@ -36,13 +39,16 @@ async def bundle_apply(
     return Imported(dry_run=dry_run, diffs=tuple(_diff(one) for one in applied))
 
 
-async def document_put(*, document: Document, node: str, now: float, changed: Changed) -> Applied:
-    """Create or replace the object of one document.
+async def document_put(
+    *, source: Source, kind: Kind, namespace: str, name: str, node: str, now: float, changed: Changed
+) -> Applied:
+    """Create or replace the one object that an address names.
 
     Raises:
-        ImportRefused: it contradicts what is stored.
+        ImportRefused: it is not right, or contradicts its address or what is stored.
         Conflict: it was changed since the resourceVersion that the document names.
     """
+    document = await asyncio.to_thread(parse_for, source=source, kind=kind, namespace=namespace, name=name)
     try:
         return await resource_replace(write=document.write, node=node, now=now, changed=changed)
     except ResourcesRefused as error:

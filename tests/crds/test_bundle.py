@@ -206,6 +206,15 @@ def test_text_that_is_no_document_is_refused_with_a_sentence(text, message):
     assert any(message in problem.message for problem in refusals(text))
 
 
+def test_what_nobody_would_read_is_only_counted():
+    fields = "".join(f"  f{number}: 1\n" for number in range(150))
+
+    problems = refusals(f"{HEAD}kind: Crew\nmetadata: {{name: x}}\nspec:\n{fields}")
+
+    assert len(problems) == 101
+    assert (problems[-1].line, problems[-1].message) == (105, "and 50 more problems from here on")
+
+
 def test_a_text_that_is_too_large_is_refused_unread(monkeypatch):
     monkeypatch.setattr(bundles, "MOST_BYTES", 10)
 

@@ -9,7 +9,7 @@ from asgiref.sync import async_to_sync
 from django.db import connection
 
 from kubemoot_web.crds import kinds
-from kubemoot_web.crds.bundle import Source, parse_for
+from kubemoot_web.crds.bundle import Source
 from kubemoot_web.crds.diff import Outcome
 from kubemoot_web.crds.errors import ImportRefused
 from kubemoot_web.crds.importing import document_put
@@ -28,8 +28,15 @@ def get(kind, name):
 
 
 def put(text, *, kind=kinds.CREW, name="lab", told=None):
-    document = parse_for(source=Source(file="body", text=text), kind=kind, namespace="default", name=name)
-    return async_to_sync(document_put)(document=document, node="n1", now=NOW, changed=told or Told())
+    return async_to_sync(document_put)(
+        source=Source(file="body", text=text),
+        kind=kind,
+        namespace="default",
+        name=name,
+        node="n1",
+        now=NOW,
+        changed=told or Told(),
+    )
 
 
 def outcomes_of_a_race(texts, **options):
