@@ -38,8 +38,9 @@ class RawServer:
         self.requests.release()
 
     async def heard_from(self, count):
-        for _ in range(count):
-            await self.requests.acquire()
+        async with asyncio.timeout(10):
+            for _ in range(count):
+                await self.requests.acquire()
 
 
 @asynccontextmanager
