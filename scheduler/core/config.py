@@ -16,6 +16,7 @@ class SchedulerConfig:
     drain_after_s: float = 60.0
     background_ages_s: float = 120.0
     demand_half_life_s: float = 600.0
+    usual_call_s: float = 30.0
     load_block_s: float = 5.0
     load_block_max_s: float = 60.0
     load_limit_s: float = 600.0

@@ -173,7 +173,8 @@ class MemoryLedger:
             if record is not None and known.state is TicketState.ACTIVE:
                 event["active_s"] = max(now - known.started_at, 0)
                 learned = record.learned
-                call_s = ease(learned.call_s, event["active_s"]) if outcome.ok else learned.call_s
+                usual = self._config.usual_call_s if learned.call_s is None else learned.call_s
+                call_s = ease(usual, event["active_s"]) if outcome.ok else learned.call_s
                 rate = ease(1 if learned.success_rate is None else learned.success_rate, 1 if outcome.ok else 0)
                 learned = replace(learned, call_s=call_s, success_rate=rate)
                 books.put("server", known.server, replace(record, learned=learned))

@@ -19,7 +19,7 @@ if is_delivered(ticket) then
   local learned = get('server:learned', ticket.server)
   if learned and ticket.state == 'active' then
     event.active_s = math.max(NOW - ticket.started_at, 0)
-    if outcome.ok then learned.call_s = ease(some(learned.call_s), event.active_s) end
+    if outcome.ok then learned.call_s = ease(some(learned.call_s) or LIMITS.usual_call_s, event.active_s) end
     learned.success_rate = ease(some(learned.success_rate) or 1, outcome.ok and 1 or 0)
     put_part('learned', ticket.server, learned)
   end
