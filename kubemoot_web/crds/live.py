@@ -34,7 +34,8 @@ def server_status(record: ServerRecord | None) -> dict[str, Any]:
     sizes = [resident.footprint_mib for resident in seen.residents]
     capacity = {
         "vramTotalMiB": config.total_mib,
-        "vramUsedMiB": None if seen.probed_at is None or None in sizes else sum(size or 0 for size in sizes),
+        "vramUsedMiB": sum(size or 0 for size in sizes) if seen.ready and None not in sizes else None,
+        "gpus": [],
         "maxParallel": config.slots,
         "contextLength": config.context_length,
         "loadedModels": [resident.model for resident in seen.residents],

@@ -44,6 +44,7 @@ def test_a_ready_server_shows_what_it_holds():
         "capacity": {
             "vramTotalMiB": 32768,
             "vramUsedMiB": 10240,
+            "gpus": [],
             "maxParallel": 1,
             "contextLength": None,
             "loadedModels": ["qwen3:14b"],
@@ -62,9 +63,10 @@ def test_a_ready_server_shows_what_it_holds():
     }
 
 
-def test_a_server_that_fails_says_why_and_since_when():
+def test_a_server_that_fails_says_why_and_since_when_and_its_memory_in_use_is_unknown():
     status = live_status(
-        stored=GPU, records={"gpu-1": record(phase="unreachable", since=1000.0, detail="Connection refused.")}
+        stored=GPU,
+        records={"gpu-1": record(phase="unreachable", since=1000.0, probed_at=1010.0, detail="Connection refused.")},
     )
 
     assert status["phase"] == "Failed"
