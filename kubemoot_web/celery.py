@@ -4,7 +4,7 @@ import os
 import warnings
 
 from celery import Celery, signals
-from celery.platforms import SecurityWarning
+from celery.exceptions import SecurityWarning
 
 from scheduler.task_names import TICK
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
+from celery.signals import task_postrun
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.core.management.base import CommandError
@@ -13,6 +14,7 @@ from django.test import AsyncClient, Client
 
 from kubemoot_web.access import Forbidden, Principal, principal_of_user, sign_in, token_create
 from kubemoot_web.access.tokens import UnknownScope, principal_of_token
+from kubemoot_web.celery import app
 from kubemoot_web.models import ApiToken
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("valkey_url")]
@@ -190,6 +192,15 @@ async def test_ready_names_each_part(db):
         "status": "not ready",
         "parts": {"database": "ok", "redis": "ok", "worker": "no worker has finished a task in the last seconds"},
     }
+
+
+async def test_a_worker_that_finishes_its_ticks_makes_it_ready(db):
+    """A worker that is connected but finishes nothing is no worker."""
+    task_postrun.send(sender=app.tasks["scheduler.tick"])
+
+    answer = await AsyncClient().get("/readyz")
+
+    assert (answer.status_code, answer.json()["parts"]["worker"]) == (200, "ok")
 
 
 async def test_alive_answers():

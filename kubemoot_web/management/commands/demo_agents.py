@@ -6,11 +6,8 @@ it back with what it used. The crews start their rounds at different beats, so t
 """
 
 import asyncio
-import json
 import os
 import signal
-import urllib.error
-import urllib.request
 from argparse import ArgumentParser
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +15,8 @@ from itertools import count
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+
+from kubemoot_web.management.http_json import exchange
 
 CREWS = {
     "lab": (("default/analyst", "default/researcher"), 2.0),
@@ -38,24 +37,8 @@ class Api:
     async def call(self, method: str, path: str, body: object = None, *, timeout_s: float = 60) -> tuple[int, Any]:
         """Make one call; an error of the API is an answer like any other."""
         headers = {"Authorization": f"Bearer {self.token}"}
-        return await asyncio.to_thread(
-            exchange, method, f"{self.address}/api/v1{path}", body, headers=headers, timeout_s=timeout_s
-        )
-
-
-def exchange(
-    method: str, url: str, body: object, *, headers: dict[str, str] | None = None, timeout_s: float
-) -> tuple[int, Any]:
-    """Send JSON and read JSON."""
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(  # noqa: S310 - http addresses alone reach this
-        url, data=data, method=method, headers={"Content-Type": "application/json", **(headers or {})}
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=timeout_s) as answer:  # noqa: S310 - as above
-            return answer.status, json.loads(answer.read() or b"null")
-    except urllib.error.HTTPError as error:
-        return error.code, json.loads(error.read() or b"null")
+        url = f"{self.address}/api/v1{path}"
+        return await exchange(method=method, url=url, body=body, headers=headers, timeout_s=timeout_s)
 
 
 class Command(BaseCommand):
@@ -134,7 +117,7 @@ async def _ask_engine(*, ticket: dict[str, Any]) -> dict[str, object]:
         **({"options": ticket["options"]} if ticket.get("options") else {}),
     }
     url = f"{ticket['endpoint'].rstrip('/')}/api/chat"
-    status, answer = await asyncio.to_thread(exchange, "POST", url, body, timeout_s=600)
+    status, answer = await exchange(method="POST", url=url, body=body, timeout_s=600)
     if status != 200:
         return {"ok": False}
     return {

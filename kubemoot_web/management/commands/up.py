@@ -6,11 +6,13 @@ import fcntl
 import os
 import signal
 import socket
+import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.cache import cache
@@ -21,7 +23,9 @@ from django.urls import reverse
 from kubemoot_web.access import sign_in
 from kubemoot_web.celery import HEARTBEAT_KEY
 from kubemoot_web.management import demo, programs
+from kubemoot_web.management.discovery import look_around, manifest
 from kubemoot_web.management.supervisor import CannotRun, Supervisor
+from providers import queries
 
 OLD_SERVER_LEAVES_WITHIN_S = 5
 
@@ -87,12 +91,28 @@ class Command(BaseCommand):
         address = f"http://{programs.url_host(programs.reachable_host(host))}:{port}"
         if with_demo:
             await demo.start(supervisor=supervisor, address=address, data=settings.KUBEMOOT.data)
+        elif not await sync_to_async(queries.servers)():
+            await self._offer_what_is_here(own_port=port)
         path = await asyncio.to_thread(_login_path)
         self.stdout.write(f"\nKubemoot runs at {address}/")
         self.stdout.write(f"Sign in once with {address}{path}")
         self.stdout.write("Ctrl-C ends it.\n")
         self.stdout.flush()
         await supervisor.watch()
+
+    async def _offer_what_is_here(self, *, own_port: int) -> None:
+        """Look for model servers on this machine, and write a file that makes them Kubemoot's."""
+        found = await look_around(own_port=own_port)
+        if not found:
+            self.stdout.write("\nNo model server is registered yet, and none answers on this machine's usual ports.")
+            self.stdout.write("The README shows a file that registers yours.")
+            return
+        path = settings.KUBEMOOT.data / "found.yaml"
+        await asyncio.to_thread(path.write_text, manifest(found))
+        for server in found:
+            names = ", ".join(server.models) or "no models yet"
+            self.stdout.write(f"\nFound {server.title} at {server.endpoint} with {names}.")
+        self.stdout.write(f"To use it: {sys.executable} manage.py apply -f {path}")
 
     @contextlib.contextmanager
     def _only_one(self, data: Path) -> Iterator[None]:

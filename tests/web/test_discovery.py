@@ -1,0 +1,99 @@
+"""Model servers on this machine are found, and offered as a file that can be applied."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from kubemoot_web.crds.bundle import decoded, parse
+from kubemoot_web.management.discovery import Found, look_around, manifest
+
+OLLAMA = {"/api/version": {"version": "0.12.0"}, "/api/tags": {"models": [{"name": "qwen3:14b"}, {"name": "Qwen3:8B"}]}}
+VLLM = {"/v1/models": {"data": [{"id": "Qwen/Qwen3-32B", "owned_by": "vllm"}]}}
+LLAMACPP = {"/props": {"total_slots": 4}, "/v1/models": {"data": [{"id": "gemma3"}]}}
+
+
+@pytest.fixture
+def serve():
+    """Start servers that answer GETs from a table of paths, each on a port of its own."""
+    servers = []
+
+    def start(answers):
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                known = self.path in answers
+                body = json.dumps(answers.get(self.path, {"detail": "no"})).encode()
+                self.send_response(200 if known else 404)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+        servers.append(server)
+        return server.server_port
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+async def test_each_engine_is_known_by_an_answer_that_only_it_gives(serve):
+    ports = {"ollama": serve(OLLAMA), "vllm": serve(VLLM), "llamacpp": serve(LLAMACPP)}
+
+    assert await look_around(ports=ports) == (
+        Found(
+            kind="ollama",
+            title="Ollama",
+            endpoint=f"http://127.0.0.1:{ports['ollama']}",
+            models=("qwen3:14b", "Qwen3:8B"),
+        ),
+        Found(
+            kind="llamacpp",
+            title="llama.cpp",
+            endpoint=f"http://127.0.0.1:{ports['llamacpp']}",
+            models=("gemma3",),
+        ),
+        Found(kind="vllm", title="vLLM", endpoint=f"http://127.0.0.1:{ports['vllm']}", models=("Qwen/Qwen3-32B",)),
+    )
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {},
+        {"/api/version": ["version"], "/api/tags": [], "/props": [], "/v1/models": {"data": [{"id": "x"}]}},
+        {"/api/version": {"version": 1}, "/api/tags": {}, "/props": {"total_slots": 1}, "/v1/models": None},
+    ],
+)
+async def test_another_program_on_a_usual_port_is_nothing(serve, answers):
+    port = serve(answers)
+
+    assert await look_around(ports=dict.fromkeys(("ollama", "vllm", "llamacpp"), port)) == ()
+
+
+async def test_our_own_port_is_not_asked(serve):
+    port = serve(VLLM)
+
+    assert await look_around(ports={"ollama": 1, "llamacpp": 1, "vllm": port}, own_port=port) == ()
+
+
+def test_what_was_found_can_be_applied_as_it_is():
+    found = (
+        Found(
+            kind="ollama", title="Ollama", endpoint="http://127.0.0.1:11434", models=("qwen3:14b", "hf.co/A/B:Q4_K_M")
+        ),
+    )
+
+    documents = parse([decoded(file="found.yaml", data=manifest(found).encode())])
+
+    assert [(document.write.key.kind, document.write.key.name) for document in documents] == [
+        ("ModelServer", "ollama"),
+        ("Model", "qwen3-14b"),
+        ("Model", "hf-co-a-b-q4-k-m"),
+    ]
