@@ -30,13 +30,13 @@ class Copy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loading:
-    """A model on its way into memory."""
+    """A model on its way into memory. Without a percentage it is only wanted there: nobody loads it yet."""
 
     model: str
     size: str
-    percent: int
-    progress: str
-    room: str
+    state: str
+    percent: int | None
+    says: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,16 +115,21 @@ def _copy(*, snapshot: ClusterSnapshot, server: Server, resident: Resident) -> C
 
 
 def _loading(*, snapshot: ClusterSnapshot, server: Server, model: str) -> Loading:
+    mib = snapshot.footprint(server=server, model=model)
+    size = "size unknown" if mib is None else messages.size(mib)
+    load = next((load for load in server.loads if load.model == model), None)
+    if load is None:
+        return Loading(model=model, size=size, state=messages.not_loaded(), percent=None, says="")
     rest_s = rest_of_load(snapshot=snapshot, server=server, model=model)
     whole_s = load_seconds(snapshot=snapshot, server=server, model=model)
-    mib = snapshot.footprint(server=server, model=model)
-    victims = next((load.evicts for load in server.loads if load.model == model), ())
+    progress = messages.load_progress(rest_s=rest_s, estimate_s=whole_s)
+    room = f", {messages.making_room(victims=load.evicts)}" if load.evicts else ""
     return Loading(
         model=model,
-        size="size unknown" if mib is None else messages.size(mib),
+        size=size,
+        state=messages.loading(),
         percent=min(ALMOST, round(100 * (1 - rest_s / whole_s))) if whole_s else ALMOST,
-        progress=messages.load_progress(rest_s=rest_s, estimate_s=whole_s),
-        room=messages.making_room(victims=victims) if victims else "",
+        says=f"{progress}{room}",
     )
 
 

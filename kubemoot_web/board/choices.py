@@ -8,6 +8,8 @@ from kubemoot_web.board.times import Moment, moment
 from scheduler.core import messages
 from scheduler.core.call_history import CallRecord, CallState
 
+SHOWN = 12
+"""How many decisions the board shows."""
 TONES = {
     CallState.WAITING: "warn",
     CallState.LOADING: "busy",

@@ -31,12 +31,13 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """The calls that wait, at most so many as a page can show."""
+    """The calls that wait, at most so many as a page can show. `empty` is said where nobody does."""
 
     count: int
     says: str
     rows: tuple[Waiting, ...]
     more: str
+    empty: str
 
 
 def line_of(*, replica: Replica, snapshot: ClusterSnapshot, config: SchedulerConfig) -> Line:
@@ -64,6 +65,7 @@ def line_of(*, replica: Replica, snapshot: ClusterSnapshot, config: SchedulerCon
         says=messages.waiting_count(count=count),
         rows=rows,
         more=messages.more_wait(count=count - len(rows)) if count > len(rows) else "",
+        empty="" if rows else messages.nobody_waits(),
     )
 
 
@@ -75,10 +77,10 @@ def _is_loading(replica: Replica, ticket: str | None) -> bool:
 def _row(replica: Replica, standing: Standing) -> Waiting:
     waiter = standing.waiter
     ticket = replica.tickets.get(waiter.ticket or "")
-    if ticket is None:
-        sentence = waiter_sentence(standing)
-    else:
+    if ticket is not None:
         sentence = messages.loading_on(model=ticket.model, server=ticket.server)
+    else:
+        sentence = waiter_sentence(standing) if waiter.model else messages.asking()
     return Waiting(
         agent=waiter.agent,
         crew=waiter.crew,

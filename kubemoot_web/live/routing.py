@@ -1,5 +1,10 @@
 """WebSocket routes."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path, re_path
 
-websocket_urlpatterns: list[URLPattern] = []
+from kubemoot_web.live.consumers import BoardConsumer, NoSuchSocket
+
+websocket_urlpatterns: list[URLPattern] = [
+    path("ws/board/", BoardConsumer.as_asgi()),
+    re_path("", NoSuchSocket.as_asgi()),
+]

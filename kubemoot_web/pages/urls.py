@@ -3,9 +3,10 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from kubemoot_web.pages import health, identity
+from kubemoot_web.pages import board, health, identity
 
 urlpatterns = [
+    path("", board.index, name="board"),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
     path("login/", identity.SignIn.as_view(), name="login"),

@@ -1,21 +1,41 @@
 /* Two small things that HTML cannot do: keep relative times true, and say when the live connection is lost. */
 "use strict";
 
-const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
-const words = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+const SIZES = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+const FEW = 2; // "1 min" says too little: the largest unit is the one that counts to two
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const TELL = {
+  ago: (length, past) => (past < 1 ? "now" : `${length} ago`),
+  for: (length) => length,
+  since: (length, past, at) => `since ${clock.format(at)} (${length})`,
+  until: (length, past) => (past > 0 ? "its time is over" : `${length} at most`),
+};
+let skewMs = 0; // how far this computer's clock is ahead of the server's
 
-/** Write how long ago (or ahead) a <time datetime data-ago> is; the exact time stays in its title. */
+/** Write a number of seconds as people say it: 14 s, 3 min, 5 h. */
+function span(seconds) {
+  const [unit, size] = SIZES.find(([, length]) => seconds >= FEW * length) || SIZES[3];
+  return `${Math.floor(seconds / size)} ${unit}`;
+}
+
+/** Tell a <time datetime data-tell> relative to now. The exact time, in the reader's zone, is its title. */
 function retell(element) {
   const at = Date.parse(element.dateTime);
   if (Number.isNaN(at)) return;
-  const seconds = Math.round((at - Date.now()) / 1000);
-  const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) || UNITS[3];
-  element.textContent = words.format(Math.trunc(seconds / size), unit);
-  element.title = new Date(at).toISOString();
+  const past = (Date.now() - skewMs - at) / 1000;
+  const words = TELL[element.dataset.tell](span(Math.abs(past)), past, new Date(at));
+  if (element.textContent === words) return;
+  element.textContent = words;
+  element.title = new Date(at).toLocaleString();
 }
 
 function retellAll() {
-  document.querySelectorAll("time[data-ago]").forEach(retell);
+  const server = document.getElementById("server-now");
+  if (server && server.dataset.read !== server.dateTime) {
+    skewMs = Date.now() - Date.parse(server.dateTime);
+    server.dataset.read = server.dateTime;
+  }
+  document.querySelectorAll("time[data-tell]").forEach(retell);
 }
 
 function showConnection(isLost) {
@@ -26,5 +46,3 @@ function showConnection(isLost) {
 document.addEventListener("DOMContentLoaded", retellAll);
 document.addEventListener("htmx:afterSettle", retellAll);
 setInterval(retellAll, 1000);
-document.addEventListener("htmx:wsOpen", () => showConnection(false));
-document.addEventListener("htmx:wsClose", () => showConnection(true));

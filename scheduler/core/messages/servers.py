@@ -1,0 +1,123 @@
+"""Sentences about servers: how they are, their memory, their models, who holds a place there."""
+
+from collections.abc import Sequence
+
+from scheduler.core.messages.wording import listed, seconds, sentence, size
+
+PHASES = {
+    "pending": "Not probed yet",
+    "ready": "Ready",
+    "degraded": "Ready, but loads hang",
+    "stale": "Not answering",
+    "failing": "Answers wrongly",
+    "unreachable": "Unreachable",
+}
+COMES_BACK = "Nothing is placed here; it comes back by itself."
+
+
+def server_phase(*, phase: str) -> str:
+    """Say how a server is, in two or three words."""
+    return PHASES.get(phase, phase)
+
+
+def server_problem(*, phase: str, detail: str) -> str:
+    """Say what is the matter with a server and what follows from it; nothing when all is well."""
+    match phase:
+        case "ready":
+            return ""
+        case "pending":
+            return "It has not been asked yet. Nothing is placed here before its first answer."
+        case "degraded":
+            return f"{sentence(detail)} What is loaded here is still used.".strip()
+        case _:
+            return f"{sentence(detail)} {COMES_BACK}".strip()
+
+
+def loads_rest(*, models: Sequence[str], problem: str) -> str:
+    """Say which loads failed on a server and are not tried again for a while."""
+    return f"Loading {listed(models)} failed here and is tried again soon. {sentence(problem)}".strip()
+
+
+def memory_unknown() -> str:
+    """Say that a server has no memory budget, and what to do."""
+    return "Memory unknown: set scheduling.memoryMiB. What is loaded here is used; nothing else is loaded."
+
+
+def size_unknown(*, models: Sequence[str]) -> str:
+    """Say that a model's size is not known, so that free memory is not either."""
+    return f"The size of {listed(models)} is not known yet, so free memory is not either. Nothing is loaded here meanwhile."
+
+
+def over_committed(*, held_mib: int, usable_mib: int) -> str:
+    """Say that models hold more of a server than they may."""
+    return (
+        f"Over-committed: models hold {size(held_mib)} where {size(usable_mib)} may be used. "
+        f"Nothing is loaded here until some of it is free."
+    )
+
+
+def memory_in_use(*, held_mib: int, total_mib: int) -> str:
+    """Say how much of a server's memory models hold."""
+    return f"{size(held_mib)} of {size(total_mib)} held by models"
+
+
+def spilling() -> str:
+    """Say that a copy does not fit the GPU."""
+    return "partly in host memory, slower"
+
+
+def being_unloaded() -> str:
+    """Say that a copy has to go."""
+    return "being unloaded"
+
+
+def slots_used(*, used: int, slots: int) -> str:
+    """Say how many calls a copy serves at once, and how many of these places are taken."""
+    return f"{used} of {slots} {'slot' if slots == 1 else 'slots'} used"
+
+
+def loading() -> str:
+    """Say that a load is under way."""
+    return "loading"
+
+
+def not_loaded() -> str:
+    """Say that calls hold places for a model that is neither in memory nor on its way."""
+    return "not in memory, no load yet"
+
+
+def load_progress(*, rest_s: float, estimate_s: float) -> str:
+    """Say how long a load still takes; the estimate is only that."""
+    if rest_s > 0:
+        return f"about {seconds(rest_s)} more"
+    return f"takes longer than the {seconds(estimate_s)} estimated"
+
+
+def making_room(*, victims: Sequence[str]) -> str:
+    """Say what leaves for a load."""
+    return f"takes the place of {listed(victims)}"
+
+
+def ticket_state(*, state: str, model: str) -> str:
+    """Say what a ticket is held for."""
+    match state:
+        case "planned":
+            return f"selected, {model} is held for it"
+        case "loading":
+            return f"waits for {model} to load"
+        case _:
+            return f"runs on {model}"
+
+
+def draining_for(*, agent: str, model: str, victims: Sequence[str]) -> str:
+    """Say for whom a server is emptied."""
+    leaving = f" No new calls on {listed(victims)} until then." if victims else ""
+    return f"Being emptied for {agent}, who waits for {model}.{leaving}"
+
+
+def ledger_silent() -> str:
+    """Say that the picture may be old, and what to look at."""
+    return (
+        "Redis does not answer, so what you see may be old. Calls are not placed meanwhile; "
+        "this goes away by itself when Redis is back."
+    )
