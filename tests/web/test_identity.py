@@ -196,6 +196,7 @@ async def test_ready_names_each_part(db):
 
 async def test_a_worker_that_finishes_its_ticks_makes_it_ready(db):
     """A worker that is connected but finishes nothing is no worker."""
+    app.loader.import_default_modules()
     task_postrun.send(sender=app.tasks["scheduler.tick"])
 
     answer = await AsyncClient().get("/readyz")
