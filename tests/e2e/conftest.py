@@ -84,6 +84,16 @@ class Stack:
     rest: Rest
     engines: dict[str, str]
 
+    def register(self) -> None:
+        """Register both servers anew, so that nothing is known of them but what is written above."""
+        for name in self.engines:
+            self.rest.call("DELETE", f"/resources/modelservers/default/{name}")
+        self.rest.until(lambda picture: not picture["servers"])
+        places = {"gpu_1": self.engines["gpu-1"], "gpu_2": self.engines["gpu-2"]}
+        status, body = self.rest.call("POST", "/apply", RESOURCES % places)
+        assert status == 200, body
+        self.rest.until(lambda picture: [s["ready"] for s in picture["servers"]] == [True, True])
+
 
 @pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
@@ -95,7 +105,4 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         running(data=data, KUBEMOOT_TICKET_LEASE_SECONDS=str(LEASE_S), KUBEMOOT_PROBE_SLOW_SECONDS="2") as up,
     ):
         rest = Rest(address=up.address(), token=make_token(data=data))
-        status, body = rest.call("POST", "/apply", RESOURCES % {"gpu_1": gpu_1, "gpu_2": gpu_2})
-        assert status == 200, body
-        rest.until(lambda picture: [s["ready"] for s in picture["servers"]] == [True, True])
         yield Stack(up=up, rest=rest, engines={"gpu-1": gpu_1, "gpu-2": gpu_2})

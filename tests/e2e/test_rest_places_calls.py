@@ -21,7 +21,11 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(autouse=True)
 def left_clean(stack: Stack) -> Iterator[None]:
-    """Every test leaves no ticket and no waiter, and the engines never had to make room by themselves."""
+    """Every test begins with servers nothing was learned of, and leaves no ticket and no waiter.
+
+    Whatever a test did, the engines never had to make room by themselves.
+    """
+    stack.register()
     yield
     stack.rest.until(lambda p: not p["waiters"] and not any(s["tickets"] for s in p["servers"]), within_s=30)
     for url in stack.engines.values():
