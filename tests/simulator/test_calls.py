@@ -131,6 +131,18 @@ async def test_a_busy_model_is_not_evicted_before_its_call_ended(http, server):
     assert happened(server, "self_evict") == ["qwen3:14b"]
 
 
+async def test_an_unloaded_model_stays_until_its_last_call_has_ended(http, server):
+    """The engine answers an unload at once; whoever counts the memory as free then is too early."""
+    engine = server.engine
+    async with engine.hold(model=engine.config.models["qwen3:14b"], num_ctx=None, keep_alive_s=None) as copy:
+        answer = await http.post("/api/generate", json={"model": "qwen3:14b", "keep_alive": 0})
+        done, _ = await asyncio.wait({copy.departure}, timeout=0.05)
+
+        assert (answer.json()["done_reason"], done, engine.free_mib) == ("unload", set(), 24576 - 10240)
+
+    await eventually(lambda: engine.free_mib == 24576)
+
+
 async def test_a_model_larger_than_the_card_runs_partly_from_host_memory(http):
     async with simulated_engine(memory_mib=10240) as small:
         await http.post(f"{small.url}/api/generate", json={"model": "qwen3:32b"})
