@@ -36,20 +36,24 @@ class Choice:
 
 
 def choices_of(*, calls: Sequence[CallRecord]) -> tuple[Choice, ...]:
-    """Tell the calls' decisions in their order."""
-    return tuple(_choice(call) for call in calls)
+    """Tell the calls' decisions, the newest first."""
+    return tuple(_choice(call) for call in sorted(calls, key=_decided_at, reverse=True))
 
 
 def _choice(call: CallRecord) -> Choice:
     return Choice(
         id=dom_id("decision", call.id),
-        at=moment(call.granted_at or call.arrived_at),
+        at=moment(_decided_at(call)),
         agent=call.agent,
         sentence=_sentence(call),
         state=messages.call_state(state=call.state, lasted_s=_lasted_s(call)),
         tone=TONES[call.state],
         lost=_lost(call),
     )
+
+
+def _decided_at(call: CallRecord) -> float:
+    return call.granted_at or call.arrived_at
 
 
 def _sentence(call: CallRecord) -> str:

@@ -3,7 +3,7 @@
 
 const SIZES = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 const FEW = 2; // "1 min" says too little: the largest unit is the one that counts to two
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const TELL = {
   ago: (length, past) => (past < 1 ? "now" : `${length} ago`),
   for: (length) => length,

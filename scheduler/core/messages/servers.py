@@ -45,7 +45,7 @@ def memory_unknown() -> str:
 
 def size_unknown(*, models: Sequence[str]) -> str:
     """Say that a model's size is not known, so that free memory is not either."""
-    return f"The size of {listed(models)} is not known yet, so free memory is not either. Nothing is loaded here meanwhile."
+    return f"The size of {listed(models)} is not known yet, so free memory is not either. Nothing is loaded here."
 
 
 def over_committed(*, held_mib: int, usable_mib: int) -> str:
