@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from providers.core.engines.base import ProbeFailure
-from providers.core.health import Health, HealthPhase, next_health
+from providers.core.health import Health, HealthPhase, LoadFinished, LoadHung, next_health
 from providers.core.types import EngineKind, Observation
 from providers.ports import EngineApi
 from providers.services.probe import probe_server
@@ -51,26 +51,31 @@ async def server_probe(
     current = ledger.replica.servers.get(server)
     if current is None or current.config.endpoint != record.config.endpoint:
         return False
-    seen = seen_after(before=current.seen, outcome=result.outcome, asked_at=result.asked_at)
+    seen = seen_after(before=current, outcome=result.outcome, asked_at=result.asked_at)
     changed = await ledger.probe_end(server=server, probe=probe, seen=seen)
     if changed:
         await run_cycle(ledger=ledger, effects=effects, config=config, now=now())
     return changed
 
 
-def seen_after(*, before: ServerSeen, outcome: Observation | ProbeFailure, asked_at: float) -> ServerSeen:
+def seen_after(*, before: ServerRecord, outcome: Observation | ProbeFailure, asked_at: float) -> ServerSeen:
     """Work out what is known of a server after a probe.
 
-    After a failed one the last known residents stay, so that the board can say what was there; nothing is placed on
-    them, for the server is not ready.
+    A late answer changes nothing. After a failed probe the last known residents stay, so that the board can say what
+    was there; nothing is placed on them, for the server is not ready. A server whose loads fail is degraded however
+    green its probes are, until a load there succeeds.
     """
-    previous = Health(
-        phase=HealthPhase(before.phase), since=before.since, detail=before.detail, probed_at=before.probed_at
-    )
+    known = before.seen
+    previous = Health(phase=HealthPhase(known.phase), since=known.since, detail=known.detail, probed_at=known.probed_at)
+    if not previous.is_newer(asked_at):
+        return known
     health = next_health(previous=previous, event=outcome, now=asked_at)
-    residents, models, version = before.residents, before.models, before.version
+    problem = before.learned.load_problem
+    loads = LoadHung(detail=problem) if problem else LoadFinished()
+    health = next_health(previous=health, event=loads, now=asked_at)
+    residents, models, version = known.residents, known.models, known.version
     if isinstance(outcome, Observation):
-        residents = _residents(outcome=outcome, before=before.residents)
+        residents = _residents(outcome=outcome, before=known.residents)
         models = None if outcome.available is None else tuple(sorted(m.model for m in outcome.available))
         version = outcome.version
     return ServerSeen(
