@@ -13,7 +13,9 @@ from typing import Self
 import httpx
 
 from providers.core.endpoint_key import EndpointRefused, parse_endpoint
+from providers.core.endpoint_safety import is_forbidden, is_forbidden_address
 from providers.core.engines.base import HttpCall, HttpReply, Trouble
+from providers.core.hosts import Host
 
 CONNECT_TIMEOUT_S = 2.0
 MAX_BODY_BYTES = 8 * 1024 * 1024
@@ -42,8 +44,11 @@ class EngineHttp:
     async def send(self, *, endpoint: str, call: HttpCall) -> HttpReply:
         """Send one call and wait for its whole reply; trouble is a reply too. Cancelling closes the connection."""
         try:
-            url = parse_endpoint(endpoint).base_url + call.path
+            place = parse_endpoint(endpoint)
+            url = place.base_url + call.path
             async with asyncio.timeout(call.timeout_s):
+                if await _leads_astray(place.host):
+                    return HttpReply(trouble=Trouble.BAD_ADDRESS)
                 reply = await self._exchange(url=url, call=call)
                 if reply.trouble is Trouble.BROKEN and call.method == "GET":
                     # The engine was restarted and the connection kept from before is dead: asking again harms nothing.
@@ -83,6 +88,17 @@ class EngineHttp:
             return HttpReply(trouble=_why_not_connected(error))
         except (httpx.NetworkError, httpx.ProtocolError, httpx.DecodingError):
             return HttpReply(trouble=Trouble.BROKEN)
+
+
+async def _leads_astray(host: Host) -> bool:
+    """Say whether a name resolves to an address no engine may have; what was saved as harmless may not be so today."""
+    if not isinstance(host, str):
+        return is_forbidden(host)
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return False  # nothing to lead astray: connecting will say that the name is unknown
+    return any(is_forbidden_address(str(address[0])) for _, _, _, _, address in found)
 
 
 def _why_not_connected(error: BaseException) -> Trouble:

@@ -180,6 +180,18 @@ async def test_an_unknown_host_is_told_from_a_refusal(door, monkeypatch):
     assert reply == HttpReply(trouble=Trouble.UNKNOWN_HOST)
 
 
+@pytest.mark.parametrize("address", ["169.254.169.254", "fe80::1%eth0", "::ffff:169.254.169.254"])
+async def test_a_name_that_resolves_to_a_metadata_service_is_not_asked(door, monkeypatch, address):
+    """The name was harmless when it was saved (C85)."""
+
+    async def resolve(*_, **__):
+        return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 0))]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve, raising=False)
+
+    assert await door.send(endpoint="http://gpu-a:11434", call=get()) == HttpReply(trouble=Trouble.BAD_ADDRESS)
+
+
 @pytest.mark.parametrize("endpoint", ["", "gpu-a", "file:///etc/passwd", "http://", "http://gpu-a:99999", "http://a b"])
 async def test_an_address_that_cannot_be_asked_is_a_reply_too(door, endpoint):
     assert await door.send(endpoint=endpoint, call=get()) == HttpReply(trouble=Trouble.BAD_ADDRESS)
