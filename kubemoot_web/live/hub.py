@@ -66,6 +66,7 @@ class Hub:
             if not self._readers:
                 task, self._task = self._task, None
                 task.cancel()
+                self.shelf = Shelf()  # whoever comes next must not be shown what was true when the last one left
                 await asyncio.gather(task, return_exceptions=True)
 
     async def refresh(self) -> None:

@@ -1,0 +1,83 @@
+"""Every sentence, word for word: they are what people know of the scheduler."""
+
+import pytest
+
+from scheduler.core import messages
+from scheduler.core.decisions import Option, Verdict
+
+SAID = {
+    "waiting for a GPU with room for qwen3:32b": messages.waiting_for(model="qwen3:32b"),
+    "waiting for a free slot of qwen3:14b on gpu-1": messages.queued_on(model="qwen3:14b", server="gpu-1"),
+    "waiting for qwen3:14b to load on gpu-1": messages.loading_on(model="qwen3:14b", server="gpu-1"),
+    "waiting to be placed": messages.asking(),
+    "Nobody waits.": messages.waiting_count(count=0),
+    "1 call waits.": messages.waiting_count(count=1),
+    "2 calls wait.": messages.waiting_count(count=2),
+    "about 8.0 s to go": messages.estimate(eta_s=8),
+    "no estimate yet": messages.estimate(eta_s=None),
+    "Every call has its place. Whoever has to wait for a GPU appears here, with its turn and what it waits for.": (
+        messages.nobody_waits()
+    ),
+    "0 of 1 slot used": messages.slots_used(used=0, slots=1),
+    "2 of 4 slots used": messages.slots_used(used=2, slots=4),
+    "512 MiB": messages.size(512),
+    "1.0 GiB": messages.size(1024),
+    "-1.5 GiB": messages.size(-1536),
+    "9.9 s": messages.seconds(9.94),
+    "119 s": messages.seconds(119),
+    "2 min": messages.seconds(120),
+    "": messages.server_problem(phase="ready", detail="whatever was before"),
+    "It has not been asked yet. Nothing is placed here before its first answer.": messages.server_problem(
+        phase="pending", detail=""
+    ),
+    "A load hung. What is loaded here is still used.": messages.server_problem(phase="degraded", detail="a load hung"),
+    "Connection refused. Nothing is placed here; it comes back by itself.": messages.server_problem(
+        phase="unreachable", detail="connection refused"
+    ),
+    "GET /api/ps: is it there? Nothing is placed here; it comes back by itself.": messages.server_problem(
+        phase="failing", detail="GET /api/ps: is it there?"
+    ),
+    "Nothing is placed here; it comes back by itself.": messages.server_problem(phase="stale", detail=""),
+    "Being emptied for a/b, who waits for m.": messages.draining_for(agent="a/b", model="m", victims=()),
+    "takes the place of a, b and c": messages.making_room(victims=("a", "b", "c")),
+    "uses m on s: loaded, with a free slot": messages.call_placed(action="use", model="m", server="s", cost_s=0.0),
+    "shares the load of m on s that is under way, about 8.0 s": messages.call_placed(
+        action="join", model="m", server="s", cost_s=8
+    ),
+    "queues for m on s: the soonest place, about 12 s": messages.call_placed(
+        action="queue", model="m", server="s", cost_s=12
+    ),
+    "loads m on s into free memory, about 20 s": messages.call_placed(action="load", model="m", server="s", cost_s=20),
+    "loads m on s in place of a and b, which nobody needs now": messages.call_placed(
+        action="evict", model="m", server="s", evicts=("a", "b")
+    ),
+    "waits: every GPU with room for m is in use": messages.call_placed(action="wait", model="m", server=""),
+    "asks for a place": messages.call_placed(action="", model="", server=""),
+    "done after 4.2 s": messages.call_state(state="done", lasted_s=4.2),
+    "gave up": messages.call_state(state="given_up"),
+    "Redis does not answer, so what you see may be old. Calls are not placed meanwhile; this goes away by itself when "
+    "Redis is back.": messages.ledger_silent(),
+    "unload a on s and load m (30 s): would take longer": messages.option_sentence(
+        option=Option(action="evict", server="s", model="m", cost_s=30, verdict=Verdict.COSTS_MORE, evicts=("a",))
+    ),
+}
+
+
+@pytest.mark.parametrize(("wanted", "said"), SAID.items(), ids=[wanted[:40] or "nothing" for wanted in SAID])
+def test_it_says_what_it_should(wanted, said):
+    assert said == wanted
+
+
+@pytest.mark.parametrize(
+    ("reason", "begins", "ends"),
+    [
+        ("model-too-large", "No server can hold qwen3:32b.", "or let the policy accept a smaller model."),
+        ("prompt-too-large", "The prompt is longer than the context qwen3:32b has", "with memory to spare."),
+        ("gpu-busy", "Every GPU with room for qwen3:32b stayed busy", "raise the agent's limit, or add a server."),
+    ],
+)
+def test_standing_aside_says_why_and_what_would_help(reason, begins, ends):
+    said = messages.stood_aside(reason=reason, model="qwen3:32b")
+
+    assert said.startswith(begins)
+    assert said.endswith(ends)
