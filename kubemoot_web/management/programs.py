@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import socket
 import sys
@@ -106,13 +107,19 @@ def url_host(host: str) -> str:
 
 
 def port_is_free(*, host: str, port: int) -> bool:
-    """Say whether a server could listen there."""
+    """Say whether a server could listen there.
+
+    Raises:
+        OSError: nobody could: no such address, or no right to it.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError:
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
             return False
     return True
 

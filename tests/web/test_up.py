@@ -44,6 +44,21 @@ def test_a_taken_port_is_named_with_what_to_do(taken_port, tmp_path):
     ) in outcome.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--host", "192.0.2.1"), "Cannot listen on 192.0.2.1 port 8000: "),
+        (("--host", "no.such.host.invalid"), "Cannot listen on no.such.host.invalid port 8000: "),
+        (("--port", "70000"), "Cannot listen on 127.0.0.1 port 70000: "),
+    ],
+)
+def test_an_address_that_nobody_could_have_is_not_called_taken(arguments, said, tmp_path):
+    outcome = up(*arguments, data=tmp_path)
+
+    assert outcome.returncode == 1
+    assert said in outcome.stderr
+
+
 def test_a_second_start_on_the_same_folder_is_refused(tmp_path):
     holder = subprocess.Popen(
         [sys.executable, "-uc", HOLD, str(tmp_path / "up.lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE

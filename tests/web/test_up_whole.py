@@ -79,3 +79,19 @@ def test_everything_starts_a_killed_worker_comes_back_and_ctrl_c_ends_it_all(tmp
     ]
     assert not any(Path(f"/proc/{pid}").exists() for pid in children)
     assert not (tmp_path / "valkey.sock").exists()
+
+
+def test_after_a_kill_it_starts_again_at_once_on_the_same_port_and_data(tmp_path):
+    """The children of a killed supervisor need a moment to end; whoever restarts it must not have to know that."""
+    with running(data=tmp_path) as first:
+        address = first.wait_for(r"Kubemoot runs at (http://127\.0\.0\.1:\d+)/")
+        children = first.children()
+        first.process.kill()
+        first.process.wait()
+
+    with running("--port", address.rsplit(":", 1)[1], data=tmp_path) as second:
+        again = second.wait_for(r"Kubemoot runs at (http://127\.0\.0\.1:\d+)/")
+
+    assert again == address
+    assert second.process.returncode == 0, "\n".join(second.lines[-40:])
+    assert not any(Path(f"/proc/{pid}").exists() for pid in children)

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,7 @@ from kubemoot_web.management.discovery import look_around, manifest
 from kubemoot_web.management.supervisor import CannotRun, Supervisor
 from providers import queries
 
-OLD_SERVER_LEAVES_WITHIN_S = 5
+OLD_ONES_LEAVE_WITHIN_S = 8  # children of a killed supervisor end by themselves, but not at once
 
 
 class Command(BaseCommand):
@@ -47,8 +48,9 @@ class Command(BaseCommand):
     def handle(self, *_: str, **options: Any) -> None:
         """Prepare, start, watch, end."""
         host, port = str(options["host"]), int(options["port"]) or programs.free_port(wanted=0)
-        with self._only_one(settings.KUBEMOOT.data):
-            self._refuse_taken_port(host=host, port=port)
+        with self._only_one(settings.KUBEMOOT.data) as earlier_one_was_killed:
+            patience_s = OLD_ONES_LEAVE_WITHIN_S if earlier_one_was_killed else 0
+            self._refuse_taken_port(host=host, port=port, patience_s=patience_s)
             call_command("migrate", verbosity=0, interactive=False)
             call_command("collectstatic", verbosity=0, interactive=False)
             try:
@@ -115,28 +117,37 @@ class Command(BaseCommand):
         self.stdout.write(f"To use it: {sys.executable} manage.py apply -f {path}")
 
     @contextlib.contextmanager
-    def _only_one(self, data: Path) -> Iterator[None]:
-        """Hold the data folder, so that two of us never share its Valkey files."""
-        with (data / "up.lock").open("a") as lock:
+    def _only_one(self, data: Path) -> Iterator[bool]:
+        """Hold the data folder, so that two of us never share its Valkey files; say whether the last one was killed."""
+        with (data / "up.lock").open("a+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise CommandError(
                     f"Kubemoot already runs on {data}. End it first, or name another folder with --data."
                 ) from None
-            yield
+            lock.seek(0)
+            earlier_one_was_killed = lock.read() != ""
+            lock.write("running")
+            lock.flush()
+            try:
+                yield earlier_one_was_killed
+            finally:
+                lock.truncate(0)
 
-    def _refuse_taken_port(self, *, host: str, port: int) -> None:
-        """Say before anything starts that the port is taken."""
+    def _refuse_taken_port(self, *, host: str, port: int, patience_s: float) -> None:
+        """Say before anything starts that the port is taken; an old one of ours may have a moment to end."""
+        deadline = time.monotonic() + patience_s
         try:
-            is_free = programs.port_is_free(host=host, port=port)
+            while not programs.port_is_free(host=host, port=port):
+                if time.monotonic() >= deadline:
+                    raise CommandError(
+                        f"web cannot start: port {port} on {host} is taken by another program. "
+                        f"End that program, or choose another port with --port."
+                    )
+                time.sleep(0.1)
         except (OSError, OverflowError) as error:
             raise CommandError(f"Cannot listen on {host} port {port}: {error}") from None
-        if not is_free:
-            raise CommandError(
-                f"web cannot start: port {port} on {host} is taken by another program. "
-                f"End that program, or choose another port with --port."
-            )
 
 
 async def _wait_for_old_server() -> None:
@@ -146,7 +157,7 @@ async def _wait_for_old_server() -> None:
         CannotRun: it does not end.
     """
     path = Path(settings.VALKEY_SOCKET)
-    for _ in range(OLD_SERVER_LEAVES_WITHIN_S * 10):
+    for _ in range(OLD_ONES_LEAVE_WITHIN_S * 10):
         if not await programs.accepts(path=path):
             return
         await asyncio.sleep(0.1)
