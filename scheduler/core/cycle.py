@@ -13,13 +13,14 @@ from scheduler.core import draining
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.decisions import Decision, Evict, Grant, Join, Load, Queue, Reason, StandAside, Use, Wait
 from scheduler.core.explain import trace_json
+from scheduler.core.granting import ticket_for
 from scheduler.core.ledger import Change, DrainChange, GrantChange, StandAsideChange, WaitChange
 from scheduler.core.line import Group, groups, turn_of
 from scheduler.core.overdue import overdue_loads
 from scheduler.core.placement.decide import decide
 from scheduler.core.placement.held import held_decision
 from scheduler.core.snapshot import ClusterSnapshot
-from scheduler.core.types import LoadUnderWay, Ticket, TicketState, Waiter
+from scheduler.core.types import Ticket, Turn, Waiter
 
 
 @dataclass(kw_only=True)
@@ -47,6 +48,7 @@ def plan(
 
     1. Free slots of warm and loading copies go to the first in line that may use them.
     2. Loads and evictions are decided group by group, the most urgent first; after each, 1. again: others may join it.
+       Where a group's head queues, whoever queues too far behind it for that to pay is asked instead.
     3. Whoever can never be placed, or has waited to its limit, stands aside; after that, 1. again: what stood for
        them no longer keeps anybody out.
     4. Who still waits is told what for; who has waited too long for models in use may get a drain.
@@ -61,9 +63,7 @@ def plan(
     work.waiting = groups(
         waiters=waiting,
         holders=holders,
-        drained=_drained_for(work.snapshot),
-        contexts=snapshot.contexts,
-        now=snapshot.now,
+        snapshot=work.snapshot,
         config=config,
         is_weighted=is_weighted,
     )
@@ -75,49 +75,9 @@ def plan(
     return tuple(work.changes), work.snapshot
 
 
-def ticket_for(*, waiter: Waiter, decision: Grant, snapshot: ClusterSnapshot) -> tuple[Ticket, LoadUnderWay | None]:
-    """Make the ticket, and the load that begins with it, that a grant gives a waiter.
-
-    The ticket's id comes from the waiter's: nobody knows it before it is handed out, and a waiter is served once.
-    """
-    now = snapshot.now
-    copy = snapshot.servers[decision.server].copy_name(decision.model)
-    footprint = decision.footprint_mib if isinstance(decision, Load | Evict) else None
-    evicts = decision.evicts if isinstance(decision, Evict) else ()
-    ticket = Ticket(
-        id=f"t-{waiter.id}",
-        server=decision.server,
-        agent=waiter.agent,
-        model=copy,
-        asked="" if copy == decision.model else decision.model,
-        state=TicketState.ACTIVE if isinstance(decision, Use) else TicketState.LOADING,
-        started_at=now,
-        footprint_mib=footprint,
-        priority=waiter.priority,
-        crew=waiter.crew,
-        thread=waiter.thread,
-        phase=waiter.phase,
-        purpose=waiter.purpose,
-        action=decision.action,
-        evicted=evicts,
-        arrived_at=waiter.arrived_at,
-        granted_at=now,
-        call=waiter.id,
-        waiter=waiter.id,
-        plan=None,
-    )
-    if footprint is None:
-        return ticket, None
-    load = LoadUnderWay(
-        server=decision.server, model=decision.model, footprint_mib=footprint, started_at=now, evicts=evicts
-    )
-    return ticket, load
-
-
 def _decide(work: _Pass, waiter: Waiter) -> Decision:
     ticket = None if waiter.plan is None else work.held.get(waiter.plan)
-    turn = turn_of(waiter=waiter, now=work.snapshot.now, config=work.config, is_weighted=work.is_weighted)
-    request = replace(waiter.request(), turn=turn)
+    request = replace(waiter.request(), turn=_turn(work, waiter))
     if ticket is not None:
         decision = held_decision(snapshot=work.snapshot, request=request, ticket=ticket)
         if decision is not None:
@@ -151,39 +111,70 @@ def _grant_slots(work: _Pass) -> bool:
 
 
 def _regroup(work: _Pass, members: tuple[Waiter, ...]) -> Group:
-    order = turn_of(waiter=members[0], now=work.snapshot.now, config=work.config, is_weighted=work.is_weighted)
-    return Group(members=members, order=order)
+    return Group(members=members, order=_turn(work, members[0]))
+
+
+def _turn(work: _Pass, waiter: Waiter) -> Turn:
+    return turn_of(waiter=waiter, now=work.snapshot.now, config=work.config, is_weighted=work.is_weighted)
 
 
 def _grant_load(work: _Pass) -> bool:
-    """Begin the most urgent load or eviction, if any group's head wants one."""
+    """Begin the most urgent load or eviction, if any group wants one."""
     _count_newcomers(work)
     wanting = []
     for group in work.waiting:
         decision = _decide(work, group.head)
         work.decisions[group.head.id] = decision
+        place = 0
+        if isinstance(decision, Queue) and len(group.members) > 1:
+            place, decision = _first_to_move(work, group, decision)
         if isinstance(decision, Load | Evict):
             load_s = work.snapshot.servers[decision.server].load_seconds(decision.footprint_mib)
-            urgency = group.urgency(now=work.snapshot.now, load_s=load_s)
-            wanting.append(((group.order[0], -urgency, group.order), group, decision))
+            urgency = replace(group, members=group.members[place:]).urgency(now=work.snapshot.now, load_s=load_s)
+            wanting.append(((group.order[0], -urgency, group.order), group, place, decision))
     if not wanting:
         return False
-    _, group, decision = min(wanting, key=lambda entry: entry[0])
-    _grant(work, group.head, decision)
-    rest = group.members[1:]
+    _, group, place, decision = min(wanting, key=lambda entry: entry[0])
+    _grant(work, group.members[place], decision)
+    rest = group.members[:place] + group.members[place + 1 :]
     others = [other for other in work.waiting if other is not group]
     work.waiting = [*others, _regroup(work, rest)] if rest else others
     work.waiting.sort(key=lambda g: g.order)
     return True
 
 
+def _first_to_move(work: _Pass, group: Group, queue: Decision) -> tuple[int, Decision]:
+    """Find the first member of a group that queues so far behind its head that moving a model pays; else the head.
+
+    The further behind, the longer the wait: the last member answers for all, and halving finds the first.
+    """
+    last = len(group.members) - 1
+    decision = _decide(work, group.members[last])
+    if not isinstance(decision, Load | Evict):
+        return 0, queue
+    first, place = 0, last
+    while place - first > 1:
+        middle = (first + place) // 2
+        found = _decide(work, group.members[middle])
+        if isinstance(found, Load | Evict):
+            place, decision = middle, found
+        else:
+            first = middle
+    return place, decision
+
+
 def _count_newcomers(work: _Pass) -> None:
-    """Let what newcomers wait for protect it: the ledger does not know yet what they were told."""
+    """Let newcomers count where they wait: the ledger does not know yet what they were told."""
+    turns: dict[tuple[str, str], list[Turn]] = {}
     for group in work.waiting:
         decision = work.decisions[group.head.id]
-        newcomers = {waiter.id: waiter.arrived_at for waiter in group.members if not waiter.model}
+        newcomers = [waiter for waiter in group.members if not waiter.model]
         if newcomers and isinstance(decision, Queue | Wait):
-            work.snapshot = work.snapshot.with_waiting(model=decision.model, waiting=newcomers)
+            waiting = {waiter.id: waiter.arrived_at for waiter in newcomers}
+            work.snapshot = work.snapshot.with_waiting(model=decision.model, waiting=waiting)
+        if newcomers and isinstance(decision, Queue):
+            turns.setdefault((decision.server, decision.model), []).extend(_turn(work, each) for each in newcomers)
+    work.snapshot = work.snapshot.with_queues(turns)
 
 
 def _grant(work: _Pass, waiter: Waiter, decision: Grant) -> None:
@@ -258,14 +249,9 @@ def _end_drains(work: _Pass, *, ids: Collection[str]) -> None:
             work.snapshot = work.snapshot.with_server(replace(server, drain=None))
 
 
-def _drained_for(snapshot: ClusterSnapshot) -> frozenset[str]:
-    drains = (server.drain for server in snapshot.servers.values())
-    return frozenset(drain.waiter for drain in drains if drain is not None and drain.waiter is not None)
-
-
 def _drain(work: _Pass) -> None:
     """Begin drains for the oldest waiters of each class that only models in use or waited for keep out."""
-    drained = _drained_for(work.snapshot)
+    drained = work.snapshot.drained_for
     allowed = draining.drains_allowed(snapshot=work.snapshot)
     by_age = sorted(work.waiting, key=lambda group: (group.order[0], group.head.arrived_at, group.head.id))
     for group in by_age:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.types import Priority, Turn, Waiter
 
 AGE_UNIT_S = 30.0
@@ -45,30 +46,42 @@ def groups(
     *,
     waiters: Iterable[Waiter],
     holders: Collection[str],
-    drained: Collection[str],
-    contexts: Sequence[int],
-    now: float,
+    snapshot: ClusterSnapshot,
     config: SchedulerConfig,
     is_weighted: bool,
 ) -> list[Group]:
     """Sort waiters into groups, the group whose head comes first leading.
 
-    Two kinds make a group of their own, because a right is theirs alone: agents with a place held for them (`holders`)
-    and waiters that a server is being emptied for (`drained`).
+    What is one waiter's alone sets it apart: a place held for its agent (`holders`), a server that is emptied for it.
     """
+    contexts = known_contexts(snapshot)
+    drains = [server.drain for server in snapshot.servers.values() if server.drain is not None]
     lines: dict[object, list[tuple[Turn, Waiter]]] = {}
     for waiter in waiters:
-        turn = turn_of(waiter=waiter, now=now, config=config, is_weighted=is_weighted)
-        bucket = prompt_bucket(waiter.prompt_tokens, contexts=contexts)
-        own = (waiter.agent, waiter.plan) if waiter.agent in holders else None
-        alone = waiter.id if waiter.id in drained else None
-        key = (turn[0], waiter.candidates, waiter.tolerance, waiter.priority, bucket, own, alone)
+        turn = turn_of(waiter=waiter, now=snapshot.now, config=config, is_weighted=is_weighted)
+        key = (
+            turn[0],
+            waiter.candidates,
+            waiter.tolerance,
+            waiter.priority,
+            prompt_bucket(waiter.prompt_tokens, contexts=contexts),
+            (waiter.agent, waiter.plan) if waiter.agent in holders else None,
+            waiter.id if waiter.id in snapshot.drained_for else None,
+            tuple(waiter.arrived_at < drain.since for drain in drains),
+        )
         lines.setdefault(key, []).append((turn, waiter))
     found = []
     for line in lines.values():
         line.sort(key=lambda entry: entry[0])
         found.append(Group(members=tuple(waiter for _, waiter in line), order=line[0][0]))
     return sorted(found, key=lambda group: group.order)
+
+
+def known_contexts(snapshot: ClusterSnapshot) -> tuple[int, ...]:
+    """List every context length that is known anywhere, shortest first."""
+    servers = snapshot.servers.values()
+    found = {r.context_length for server in servers for r in server.residents} | {s.context_length for s in servers}
+    return tuple(sorted(length for length in found if length is not None))
 
 
 def prompt_bucket(prompt_tokens: int | None, *, contexts: Sequence[int]) -> int:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scheduler.core.cycle import ticket_for
 from scheduler.core.decisions import Decision, Evict, Join, Load, Use
 from scheduler.core.explain import trace_json
+from scheduler.core.granting import ticket_for
 from scheduler.core.ledger import GrantChange, Plan
 from scheduler.core.placement import fit
 from scheduler.core.placement.decide import decide

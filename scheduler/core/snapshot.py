@@ -208,11 +208,10 @@ class ClusterSnapshot:
         return {model: tuple(names) for model, names in found.items()}
 
     @cached_property
-    def contexts(self) -> tuple[int, ...]:
-        """List every context length that is known anywhere, shortest first."""
-        servers = self.servers.values()
-        found = {r.context_length for server in servers for r in server.residents} | {s.context_length for s in servers}
-        return tuple(sorted(length for length in found if length is not None))
+    def drained_for(self) -> frozenset[str]:
+        """Name the waiters that servers are being emptied for."""
+        drains = (server.drain for server in self.servers.values())
+        return frozenset(drain.waiter for drain in drains if drain is not None and drain.waiter is not None)
 
     def holding(self, model: str) -> tuple[Server, ...]:
         """List the servers where the model is resident or has tickets."""
@@ -269,18 +268,28 @@ class ClusterSnapshot:
         return replace(self, servers={**self.servers, server.name: server})
 
     def without_waiter(self, waiter: str) -> "ClusterSnapshot":
-        """Copy the snapshot without a waiter's demand; the snapshot itself when it has none."""
-        wanted = {model: d for model, d in self.demand.items() if waiter in d.waiting}
-        if not wanted:
-            return self
-        changed = {
+        """Copy the snapshot without a waiter's demand and turns; the snapshot itself when it has none."""
+        demand = {
             model: replace(demand, waiting={key: at for key, at in demand.waiting.items() if key != waiter})
-            for model, demand in wanted.items()
+            for model, demand in self.demand.items()
+            if waiter in demand.waiting
         }
-        return replace(self, demand={**self.demand, **changed})
+        queues = {
+            place: tuple(turn for turn in turns if turn[-1] != waiter)
+            for place, turns in self.queues.items()
+            if any(turn[-1] == waiter for turn in turns)
+        }
+        if not demand and not queues:
+            return self
+        return replace(self, demand={**self.demand, **demand}, queues={**self.queues, **queues})
 
     def with_waiting(self, *, model: str, waiting: Mapping[str, float]) -> "ClusterSnapshot":
         """Copy the snapshot with more waiters for a model."""
         demand = self.demand_of(model)
         changed = replace(demand, waiting={**demand.waiting, **waiting})
         return replace(self, demand={**self.demand, model: changed})
+
+    def with_queues(self, turns: Mapping[tuple[str, str], Iterable[Turn]]) -> "ClusterSnapshot":
+        """Copy the snapshot with more turns queueing on copies; turns that queue there already stay one."""
+        longer = {place: sorted({*self.queues.get(place, ()), *more}) for place, more in turns.items()}
+        return replace(self, queues={**self.queues, **longer}) if longer else self

@@ -1,0 +1,44 @@
+"""What a granted call holds: its ticket, and the load that begins with it."""
+
+from scheduler.core.decisions import Evict, Grant, Load, Use
+from scheduler.core.snapshot import ClusterSnapshot
+from scheduler.core.types import LoadUnderWay, Ticket, TicketState, Waiter
+
+
+def ticket_for(*, waiter: Waiter, decision: Grant, snapshot: ClusterSnapshot) -> tuple[Ticket, LoadUnderWay | None]:
+    """Make the ticket, and the load that begins with it, that a grant gives a waiter.
+
+    The ticket's id comes from the waiter's: nobody knows it before it is handed out, and a waiter is served once.
+    """
+    now = snapshot.now
+    copy = snapshot.servers[decision.server].copy_name(decision.model)
+    footprint = decision.footprint_mib if isinstance(decision, Load | Evict) else None
+    evicts = decision.evicts if isinstance(decision, Evict) else ()
+    ticket = Ticket(
+        id=f"t-{waiter.id}",
+        server=decision.server,
+        agent=waiter.agent,
+        model=copy,
+        asked="" if copy == decision.model else decision.model,
+        state=TicketState.ACTIVE if isinstance(decision, Use) else TicketState.LOADING,
+        started_at=now,
+        footprint_mib=footprint,
+        priority=waiter.priority,
+        crew=waiter.crew,
+        thread=waiter.thread,
+        phase=waiter.phase,
+        purpose=waiter.purpose,
+        action=decision.action,
+        evicted=evicts,
+        arrived_at=waiter.arrived_at,
+        granted_at=now,
+        call=waiter.id,
+        waiter=waiter.id,
+        plan=None,
+    )
+    if footprint is None:
+        return ticket, None
+    load = LoadUnderWay(
+        server=decision.server, model=decision.model, footprint_mib=footprint, started_at=now, evicts=evicts
+    )
+    return ticket, load

@@ -1,0 +1,390 @@
+"""Thousands of random events on a cluster, and after each of them everything that must always hold.
+
+The ledger is the one in memory; the cycle is the real one. Violations that an operator or an engine causes (a limit
+lowered below what runs, memory taken by others) may stand until they ease off; the scheduler itself causes none.
+"""
+
+from dataclasses import replace
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from scheduler.core.calls import AgentProfile
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.decisions import Evict, Join, Load, Use
+from scheduler.core.invariants import check
+from scheduler.core.ledger import Outcome, ServerConfig, ServerSeen
+from scheduler.core.line import turn_of
+from scheduler.core.placement.decide import decide
+from scheduler.core.placement.held import held_decision
+from scheduler.core.snapshot import ClusterSnapshot, Resident
+from scheduler.core.types import Candidate, LoadUnderWay, Priority, TicketState, Waiter
+from scheduler.services.cycle import held_tickets, run_cycle
+from scheduler.services.selection import agents_select, plan_drop
+from tests.core.play import at_once
+from tests.fakes.manual_clock import ManualClock
+from tests.fakes.memory_ledger import MemoryLedger
+
+MODELS = {"tiny": 2048, "small": 4096, "middle": 8192, "large": 12288, "huge": 65536}
+AGENTS = ("ann", "ben", "cid", "dan")
+CONFIG = SchedulerConfig(drain_after_s=20.0, background_ages_s=30.0)
+ROUNDS = 5
+
+indexes = st.integers(0, 99)
+models = st.sampled_from(tuple(MODELS))
+calls = st.fixed_dictionaries(
+    {
+        "agent": st.sampled_from(AGENTS),
+        "models": st.lists(models, min_size=1, max_size=3, unique=True),
+        "gap": st.sampled_from((0, 5, 20)),
+        "priority": st.sampled_from(Priority),
+        "limit_s": st.sampled_from((5.0, 60.0, 300.0)),
+        "prompt_tokens": st.sampled_from((None, 1000, 5000)),
+    }
+)
+
+
+def server(name: str, *, total: int, **more: object) -> ServerConfig:
+    return ServerConfig(name=name, kind="ollama", endpoint=f"http://{name}", total_mib=total, reserve_mib=0, **more)
+
+
+class Cluster(RuleBasedStateMachine):
+    """Agents come and go, calls run, loads end one way or another, servers change under it all."""
+
+    @initialize(
+        slots=st.integers(1, 2),
+        cap=st.sampled_from((None, None, 2)),
+        weighted=st.booleans(),
+        count=st.integers(1, 3),
+    )
+    def build(self, slots, cap, weighted, count):
+        self.clock = ManualClock()
+        self.ledger = MemoryLedger(config=CONFIG, clock=self.clock)
+        self.number = 0
+        self.to_start: list[LoadUnderWay] = []
+        self.alive: dict[str, Waiter] = {}
+        self.running: list[str] = []
+        self.plans: list[str] = []
+        self.excused: dict[tuple[object, ...], float] = {}
+        self.configs = {
+            config.name: config
+            for config in (
+                server("gpu-1", total=16384, slots=slots, max_concurrent=cap, interactive_reserve=1),
+                server("gpu-2", total=12288, slots=1),
+                server("gpu-3", total=8192, slots=2, context_length=4096),
+            )[:count]
+        }
+        self.weights = {"ann": 2.0, "ben": 1.0} if weighted else {}
+        self._configure()
+        for name in self.configs:
+            self._see(name, residents=(), ready=True)
+
+    # What people and programs do
+
+    @rule(asked=calls)
+    def call(self, asked):
+        self._arrive(self._waiter(**asked))
+
+    @rule(asked=calls, count=st.integers(2, 6))
+    def crowd(self, asked, count):
+        """Several calls of one kind at once."""
+        for _ in range(count):
+            self._arrive(self._waiter(**asked), plan=False)
+        self._cycle()
+
+    @rule(index=indexes)
+    def give_up(self, index):
+        if self.alive:
+            key = sorted(self.alive)[index % len(self.alive)]
+            del self.alive[key]
+            at_once(self.ledger.give_up(waiter=key, now=self.clock.at))
+            self._cycle()
+
+    @rule(index=indexes, ok=st.booleans())
+    def release(self, index, ok):
+        if self.running:
+            ticket = self.running.pop(index % len(self.running))
+            at_once(self.ledger.release(ticket=ticket, outcome=Outcome(ok=ok), now=self.clock.at))
+            self._cycle()
+
+    @rule(names=st.lists(st.sampled_from(AGENTS), min_size=1, max_size=3, unique=True), asked=calls)
+    def select(self, names, asked):
+        profiles = [self._profile(name, asked) for name in names]
+        planned = at_once(
+            agents_select(
+                ledger=self.ledger,
+                effects=self,
+                config=CONFIG,
+                ids=self._id,
+                agents=profiles,
+                thread=self._id(),
+                prompt_tokens=asked["prompt_tokens"],
+                now=self.clock.at,
+            )
+        )
+        self.plans.extend(each.plan.id for each in planned)
+        self._cycle()
+
+    @rule(index=indexes)
+    def call_of_a_plan(self, index):
+        """A selected agent calls: its place is taken, or lent while it triages."""
+        plan = self._some_plan(index)
+        if plan is not None:
+            waiter = self._waiter(
+                agent=plan.agent,
+                models=list(MODELS)[:3],
+                gap=5,
+                priority=Priority.INTERACTIVE,
+                limit_s=60.0,
+                prompt_tokens=None,
+            )
+            self._arrive(replace(waiter, plan=plan.id if plan.ticket else None, thread=plan.thread))
+
+    @rule(index=indexes)
+    def drop_plan(self, index):
+        plan = self._some_plan(index)
+        if plan is not None:
+            at_once(plan_drop(ledger=self.ledger, effects=self, config=CONFIG, plan=plan.id, now=self.clock.at))
+            self._cycle()
+
+    # What engines do
+
+    @rule(index=indexes, took=st.floats(0.1, 20))
+    def load_ends(self, index, took):
+        load = self._some_load(index)
+        if load is not None:
+            resident = Resident(model=load.model, footprint_mib=load.footprint_mib)
+            self._unload_victims(load)
+            at_once(
+                self.ledger.load_done(
+                    server=load.server, model=load.model, resident=resident, took_s=took, now=self.clock.at
+                )
+            )
+            self._cycle()
+
+    @rule(index=indexes)
+    def victims_go(self, index):
+        load = self._some_load(index)
+        if load is not None:
+            self._unload_victims(load)
+            self._cycle()
+
+    @rule(index=indexes)
+    def load_fails(self, index):
+        load = self._some_load(index)
+        if load is not None:
+            at_once(self.ledger.load_failed(server=load.server, model=load.model, problem="no", now=self.clock.at))
+            self._cycle()
+
+    @rule(index=indexes, model=models, ready=st.sampled_from((True, True, True, False)))
+    def probe_finds_something_else(self, index, model, ready):
+        """The engine lost a model, somebody else loaded one, or the server is away."""
+        name = sorted(self.configs)[index % len(self.configs)]
+        residents = {resident.model: resident for resident in self.ledger.replica.servers[name].seen.residents}
+        if model in residents:
+            del residents[model]
+        else:
+            residents[model] = Resident(model=model, footprint_mib=MODELS[model])
+        self._see(name, residents=tuple(residents.values()), ready=ready)
+        self._excuse()
+        self._cycle()
+
+    @rule(index=indexes)
+    def server_comes_back(self, index):
+        name = sorted(self.configs)[index % len(self.configs)]
+        self._see(name, residents=self.ledger.replica.servers[name].seen.residents, ready=True)
+        self._excuse()
+        self._cycle()
+
+    # What operators do
+
+    @rule(index=indexes, slots=st.integers(1, 3), cap=st.sampled_from((None, 0, 1, 3)), reserve=st.integers(0, 2))
+    def limits_change(self, index, slots, cap, reserve):
+        name = sorted(self.configs)[index % len(self.configs)]
+        changed = replace(self.configs[name], slots=slots, max_concurrent=cap, interactive_reserve=reserve)
+        self.configs[name] = changed
+        self._configure()
+        self._excuse()
+        self._cycle()
+
+    @rule()
+    def server_comes(self):
+        if len(self.configs) < 4:
+            name = f"gpu-{self._id()}"
+            self.configs[name] = server(name, total=16384)
+            self._configure()
+            self._see(name, residents=(), ready=True)
+            self._cycle()
+
+    @rule(index=indexes)
+    def server_goes(self, index):
+        if len(self.configs) > 1:
+            del self.configs[sorted(self.configs)[index % len(self.configs)]]
+            self._configure()
+            self._cycle()
+
+    @rule(seconds=st.sampled_from((0.3, 1.0, 4.0, 9.0, 25.0)))
+    def time_passes(self, seconds):
+        """Everybody keeps asking and renewing meanwhile; a tick a second."""
+        end = self.clock.at + seconds
+        while self.clock.at < end:
+            self.clock.at = min(self.clock.at + 1.0, end)
+            for ticket in self.running:
+                if ticket in self.ledger.replica.tickets:
+                    at_once(self.ledger.renew(ticket=ticket))
+            at_once(self.ledger.reap(now=self.clock.at))
+            self._cycle()
+
+    @rule(index=indexes)
+    def a_caller_dies(self, index):
+        """Nobody renews its ticket any more."""
+        if self.running:
+            self.running.pop(index % len(self.running))
+
+    # What must hold
+
+    @invariant()
+    def everything_holds(self):
+        self.the_scheduler_breaks_no_rule()
+        self.no_waiter_is_lost()
+        self.nobody_waits_who_could_be_placed_now()
+        self.every_wait_is_explained()
+        self.nobody_waits_past_its_limit()
+        self.drains_are_few_and_for_somebody()
+
+    def the_scheduler_breaks_no_rule(self):
+        broken = self._broken()
+        assert {key: excess for key, excess in broken.items() if excess > self.excused.get(key, -1)} == {}
+        self.excused = broken
+
+    def no_waiter_is_lost(self):
+        waiters, tickets = self.ledger.replica.waiters, self.ledger.replica.tickets
+        assert set(waiters) == set(self.alive)
+        assert all(waiter.ticket is None or waiter.ticket in tickets for waiter in waiters.values())
+
+    def nobody_waits_who_could_be_placed_now(self):
+        snapshot = self._snapshot()
+        held = held_tickets(replica=self.ledger.replica)
+        for waiter in self.ledger.replica.waiting():
+            turn = turn_of(waiter=waiter, now=snapshot.now, config=CONFIG, is_weighted=bool(self.weights))
+            request = replace(waiter.request(), turn=turn)
+            decision = None
+            if waiter.plan in held:
+                decision = held_decision(snapshot=snapshot, request=request, ticket=held[waiter.plan])
+            if decision is None:
+                decision = decide(request=request, snapshot=snapshot)
+            assert not isinstance(decision, Use | Join | Load | Evict), (waiter, decision)
+
+    def every_wait_is_explained(self):
+        for waiter in self.ledger.replica.waiting():
+            assert waiter.model in {candidate.model for candidate in waiter.candidates}
+            assert (waiter.action, waiter.server is not None) in (("queue", True), ("wait", False))
+
+    def nobody_waits_past_its_limit(self):
+        assert all(self.clock.at < waiter.limit_at for waiter in self.ledger.replica.waiting())
+
+    def drains_are_few_and_for_somebody(self):
+        replica = self.ledger.replica
+        waiting = {waiter.id for waiter in replica.waiting()}
+        assert len(replica.drains) <= max(1, len(self.configs) // 2)
+        assert {drain.waiter for drain in replica.drains.values()} <= waiting
+
+    # The stage
+
+    async def start_load(self, *, load: LoadUnderWay) -> None:
+        self.to_start.append(load)
+
+    async def wake(self) -> None:
+        raise AssertionError("One planner on one ledger never loses a race.")
+
+    def _cycle(self) -> None:
+        """Plan until nothing changes any more, as events and ticks do, and let the callers ask."""
+        for _ in range(ROUNDS):
+            version = self.ledger.replica.version
+            at_once(run_cycle(ledger=self.ledger, effects=self, config=CONFIG, now=self.clock.at))
+            self._ask()
+            if self.ledger.replica.version == version:
+                return
+        raise AssertionError("The cycle does not come to rest.")
+
+    def _ask(self) -> None:
+        for key in sorted(self.alive):
+            settled = at_once(self.ledger.pick_up(waiter=key, now=self.clock.at))
+            if settled is not None:
+                waiter = self.alive.pop(key)
+                assert (settled.ticket is None) != (settled.reason is None)
+                if settled.ticket is not None:
+                    assert settled.ticket.model in {candidate.model for candidate in waiter.candidates}
+                    assert settled.ticket.state is TicketState.ACTIVE
+                    self.running.append(settled.ticket.id)
+
+    def _arrive(self, waiter: Waiter, *, plan: bool = True) -> None:
+        at_once(self.ledger.enqueue(waiter=waiter))
+        self.alive[waiter.id] = waiter
+        if plan:
+            self._cycle()
+
+    def _waiter(self, *, agent, models, gap, priority, limit_s, prompt_tokens) -> Waiter:
+        key = self._id()
+        return Waiter(
+            id=key,
+            agent=agent,
+            candidates=self._candidates(models, gap),
+            arrived_at=self.clock.at,
+            limit_at=self.clock.at + limit_s,
+            prompt_tokens=prompt_tokens,
+            priority=priority,
+            crew=agent,
+            thread=key,
+        )
+
+    def _candidates(self, names, gap) -> tuple[Candidate, ...]:
+        return tuple(Candidate(model=model, score=70 - gap * place) for place, model in enumerate(names))
+
+    def _profile(self, name, asked) -> AgentProfile:
+        candidates = self._candidates(asked["models"], asked["gap"])
+        return AgentProfile(
+            name=name, crew=name, candidates={"mulling": candidates, "triage": candidates}, tolerance=10
+        )
+
+    def _id(self) -> str:
+        self.number += 1
+        return f"n{self.number:04}"
+
+    def _configure(self) -> None:
+        at_once(self.ledger.configure(servers=tuple(self.configs.values()), footprints=MODELS, weights=self.weights))
+
+    def _see(self, name, *, residents, ready) -> None:
+        probe = at_once(self.ledger.probe_begin(server=name, lease_s=1.0))
+        phase = "Ready" if ready else "Failed"
+        seen = ServerSeen(phase=phase, ready=ready, residents=residents, probed_at=self.clock.at)
+        at_once(self.ledger.probe_end(server=name, probe=probe, seen=seen))
+
+    def _unload_victims(self, load: LoadUnderWay) -> None:
+        for victim in load.evicts:
+            assert not self._snapshot().servers[load.server].tickets_of.get(victim), "a model in use is unloaded"
+            at_once(self.ledger.victim_gone(server=load.server, model=load.model, victim=victim))
+
+    def _excuse(self) -> None:
+        """Let stand what somebody else has just broken."""
+        self.excused = self._broken()
+
+    def _broken(self) -> dict[tuple[object, ...], float]:
+        found = check(self._snapshot())
+        return {(each.server, each.rule, each.model): each.held - each.limit for each in found}
+
+    def _some_load(self, index) -> LoadUnderWay | None:
+        loads = self.ledger.replica.loads
+        return loads[sorted(loads)[index % len(loads)]] if loads else None
+
+    def _some_plan(self, index):
+        plans = self.ledger.replica.plans
+        return plans[sorted(plans)[index % len(plans)]] if plans else None
+
+    def _snapshot(self) -> ClusterSnapshot:
+        return self.ledger.replica.snapshot(now=self.clock.at)
+
+
+Cluster.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestClusterOfRandomEvents = Cluster.TestCase
