@@ -32,6 +32,7 @@ class Memory:
     percent: int | None
     segments: tuple[Segment, ...]
     is_over: bool
+    is_unsure: bool
     problem: str
 
 
@@ -56,10 +57,11 @@ def memory_of(*, snapshot: ClusterSnapshot, server: Server) -> Memory:
     if server.total_mib is None or server.usable_mib is None:
         return Memory(
             summary=f"{messages.size(held)} held by models",
-            free="unknown",
+            free=messages.memory_free(free_mib=None),
             percent=None,
             segments=(),
             is_over=False,
+            is_unsure=bool(unknown),
             problem=messages.memory_unknown(),
         )
     is_over = held > server.usable_mib
@@ -69,10 +71,11 @@ def memory_of(*, snapshot: ClusterSnapshot, server: Server) -> Memory:
     pieces.append(_Piece(kind="system", label="kept for the system", mib=system))
     return Memory(
         summary=messages.memory_in_use(held_mib=held, total_mib=server.total_mib),
-        free="unknown" if unknown else messages.size(free),
+        free=messages.memory_free(free_mib=None if unknown else free),
         percent=min(100, round(100 * held / server.total_mib)) if server.total_mib else 100,
         segments=_laid_out(pieces, whole=max(server.total_mib, held, 1)),
         is_over=is_over,
+        is_unsure=bool(unknown),
         problem=_problem(held=held, usable=server.usable_mib, unknown=unknown),
     )
 

@@ -1,6 +1,6 @@
 """The board: everything that people see on it, as values. Equal values look the same and need not be sent again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kubemoot_web.board.cards import Card, card_of
@@ -9,7 +9,9 @@ from kubemoot_web.board.line import Line, line_of
 from kubemoot_web.board.times import Moment, moment
 from scheduler.core.call_history import CallRecord
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.ledger import ServerRecord
 from scheduler.core.replica import Replica
+from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import TicketState
 
 
@@ -36,10 +38,28 @@ class Picture:
     choices: tuple[Choice, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """A card with what it was made of."""
+
+    server: Server
+    record: ServerRecord
+    card: Card
+
+
 def picture_of(
-    *, replica: Replica, config: SchedulerConfig, calls: Sequence[CallRecord], now: float, problem: str = ""
+    *,
+    replica: Replica,
+    config: SchedulerConfig,
+    calls: Sequence[CallRecord],
+    now: float,
+    problem: str = "",
+    drawn: dict[str, Drawn] | None = None,
 ) -> Picture:
-    """Make the board of a replica and the newest calls."""
+    """Make the board of a replica and the newest calls.
+
+    `drawn` remembers the cards from one picture to the next, so that of many servers only those that changed are drawn.
+    """
     snapshot = replica.snapshot(now=now)
     line = line_of(replica=replica, snapshot=snapshot, config=config)
     states = [ticket.state for ticket in replica.tickets.values()]
@@ -53,10 +73,25 @@ def picture_of(
             loading=len(replica.loads),
             waiting=line.count,
         ),
-        cards=tuple(
-            card_of(snapshot=snapshot, server=server, record=replica.servers[name])
-            for name, server in snapshot.servers.items()
-        ),
+        cards=_cards(snapshot=snapshot, records=replica.servers, drawn={} if drawn is None else drawn),
         line=line,
         choices=choices_of(calls=calls),
     )
+
+
+def _cards(
+    *, snapshot: ClusterSnapshot, records: Mapping[str, ServerRecord], drawn: dict[str, Drawn]
+) -> tuple[Card, ...]:
+    for name in [name for name in drawn if name not in snapshot.servers]:
+        del drawn[name]
+    for name, server in snapshot.servers.items():
+        kept = drawn.get(name)
+        if kept is None or kept.server is not server or kept.record is not records[name] or _moves(server, kept.card):
+            card = card_of(snapshot=snapshot, server=server, record=records[name])
+            drawn[name] = Drawn(server=server, record=records[name], card=card)
+    return tuple(drawn[name].card for name in snapshot.servers)
+
+
+def _moves(server: Server, card: Card) -> bool:
+    """Say whether a card changes although its server does not: a load goes on, a size becomes known elsewhere."""
+    return bool(server.loads) or card.memory.is_unsure

@@ -14,7 +14,7 @@ from channels.db import database_sync_to_async
 from django.db import Error as DatabaseProblem
 
 from kubemoot_web.board.choices import SHOWN
-from kubemoot_web.board.picture import picture_of
+from kubemoot_web.board.picture import Drawn, picture_of
 from kubemoot_web.live.shelf import Shelf
 from scheduler import bootstrap, queries
 from scheduler.core.call_history import CallRecord
@@ -47,6 +47,7 @@ class Hub:
         self._recent_calls = recent_calls
         self._calls: Sequence[CallRecord] = ()
         self._problem = ""
+        self._drawn: dict[str, Drawn] = {}
         self._version = -1
         self._due: dict[str, float] = {}
         self._moved = asyncio.Event()
@@ -83,6 +84,7 @@ class Hub:
             calls=self._calls,
             now=self._now(),
             problem=self._problem,
+            drawn=self._drawn,
         )
         self.shelf.put(picture, with_pulse=self._is_due("pulse", PULSE_S))
         if self.shelf.serial != before:

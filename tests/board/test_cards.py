@@ -20,7 +20,8 @@ def test_a_server_that_cannot_be_reached_says_since_when_why_and_what_follows():
 
     assert (shown.phase, shown.tone, shown.since, shown.is_ready) == ("Unreachable", "bad", AT_NOON, False)
     assert shown.problem == "Connection refused. Nothing is placed here; it comes back by itself."
-    assert [one.model for one in shown.copies] == ["qwen3:14b"], "what was there is still told"
+    assert shown.as_of == "When it last answered:"
+    assert [one.model for one in shown.copies] == ["qwen3:14b"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ def test_memory_is_what_models_hold_what_is_free_and_what_the_system_keeps():
 
     assert memory == Memory(
         summary="10.0 GiB of 32.0 GiB held by models",
-        free="18.2 GiB",
+        free="18.2 GiB free",
         percent=31,
         segments=(
             Segment(kind="held", label="qwen3:14b", size="10.0 GiB", x=0.0, width=312.5),
@@ -20,6 +20,7 @@ def test_memory_is_what_models_hold_what_is_free_and_what_the_system_keeps():
             Segment(kind="system", label="kept for the system", size="3.8 GiB", x=879.97, width=120.03),
         ),
         is_over=False,
+        is_unsure=False,
         problem="",
     )
 
@@ -43,7 +44,7 @@ def test_an_over_committed_server_shows_no_negative_memory_and_a_mark():
 
     memory = card(server=record(residents=residents, total_mib=24564)).memory
 
-    assert memory.free == "0 MiB"
+    assert memory.free == "0 MiB free"
     assert memory.percent == 100
     assert memory.is_over
     assert memory.problem == (
@@ -60,10 +61,11 @@ def test_an_unknown_budget_is_called_unknown_with_what_to_set():
 
     assert memory == Memory(
         summary="5.6 GiB held by models",
-        free="unknown",
+        free="free memory unknown",
         percent=None,
         segments=(),
         is_over=False,
+        is_unsure=False,
         problem="Memory unknown: set scheduling.memoryMiB. What is loaded here is used; nothing else is loaded.",
     )
 
@@ -71,7 +73,7 @@ def test_an_unknown_budget_is_called_unknown_with_what_to_set():
 def test_a_model_of_unknown_size_makes_free_memory_unknown():
     memory = card(("ticket", "t1", ticket(model="new", state=TicketState.LOADING))).memory
 
-    assert memory.free == "unknown"
+    assert memory.free == "free memory unknown"
     assert memory.problem == ("The size of new is not known yet, so free memory is not either. Nothing is loaded here.")
 
 

@@ -61,6 +61,16 @@ def memory_in_use(*, held_mib: int, total_mib: int) -> str:
     return f"{size(held_mib)} of {size(total_mib)} held by models"
 
 
+def memory_free(*, free_mib: int | None) -> str:
+    """Say how much of a server's memory models may still take."""
+    return "free memory unknown" if free_mib is None else f"{size(free_mib)} free"
+
+
+def last_seen(*, phase: str) -> str:
+    """Say from when that is what is told of a server which does not answer now."""
+    return "What it holds is not known yet." if phase == "pending" else "When it last answered:"
+
+
 def spilling() -> str:
     """Say that a copy does not fit the GPU."""
     return "partly in host memory, slower"
