@@ -40,6 +40,7 @@ calls = st.fixed_dictionaries(
         "gap": st.sampled_from((0, 5, 20)),
         "priority": st.sampled_from(Priority),
         "limit_s": st.sampled_from((5.0, 60.0, 300.0)),
+        "runs_s": st.sampled_from((1.0, 5.0, 40.0)),
         "prompt_tokens": st.sampled_from((None, 1000, 5000)),
     }
 )
@@ -64,7 +65,8 @@ class Cluster(RuleBasedStateMachine):
         self.number = 0
         self.to_start: list[LoadUnderWay] = []
         self.alive: dict[str, Waiter] = {}
-        self.running: list[str] = []
+        self.runs_s: dict[str, float] = {}
+        self.running: dict[str, float] = {}
         self.plans: list[str] = []
         self.excused: dict[tuple[object, ...], float] = {}
         self.configs = {
@@ -77,8 +79,9 @@ class Cluster(RuleBasedStateMachine):
         }
         self.weights = {"ann": 2.0, "ben": 1.0} if weighted else {}
         self._configure()
-        for name in self.configs:
-            self._see(name, residents=(), ready=True)
+        for name, model in zip(self.configs, ("large", "middle", "small"), strict=False):
+            resident = Resident(model=model, footprint_mib=MODELS[model])
+            self._see(name, residents=(resident,), ready=True)
 
     # What people and programs do
 
@@ -104,9 +107,8 @@ class Cluster(RuleBasedStateMachine):
     @rule(index=indexes, ok=st.booleans())
     def release(self, index, ok):
         if self.running:
-            ticket = self.running.pop(index % len(self.running))
-            at_once(self.ledger.release(ticket=ticket, outcome=Outcome(ok=ok), now=self.clock.at))
-            self._cycle()
+            ticket = sorted(self.running)[index % len(self.running)]
+            self._end_call(ticket, ok=ok)
 
     @rule(names=st.lists(st.sampled_from(AGENTS), min_size=1, max_size=3, unique=True), asked=calls)
     def select(self, names, asked):
@@ -137,6 +139,7 @@ class Cluster(RuleBasedStateMachine):
                 gap=5,
                 priority=Priority.INTERACTIVE,
                 limit_s=60.0,
+                runs_s=5.0,
                 prompt_tokens=None,
             )
             self._arrive(replace(waiter, plan=plan.id if plan.ticket else None, thread=plan.thread))
@@ -149,19 +152,6 @@ class Cluster(RuleBasedStateMachine):
             self._cycle()
 
     # What engines do
-
-    @rule(index=indexes, took=st.floats(0.1, 20))
-    def load_ends(self, index, took):
-        load = self._some_load(index)
-        if load is not None:
-            resident = Resident(model=load.model, footprint_mib=load.footprint_mib)
-            self._unload_victims(load)
-            at_once(
-                self.ledger.load_done(
-                    server=load.server, model=load.model, resident=resident, took_s=took, now=self.clock.at
-                )
-            )
-            self._cycle()
 
     @rule(index=indexes)
     def victims_go(self, index):
@@ -177,70 +167,54 @@ class Cluster(RuleBasedStateMachine):
             at_once(self.ledger.load_failed(server=load.server, model=load.model, problem="no", now=self.clock.at))
             self._cycle()
 
-    @rule(index=indexes, model=models, ready=st.sampled_from((True, True, True, False)))
-    def probe_finds_something_else(self, index, model, ready):
-        """The engine lost a model, somebody else loaded one, or the server is away."""
+    @rule(
+        change=st.sampled_from(
+            ("resident", "resident", "away", "back", "back", "limits", "limits", "server comes", "server goes")
+        ),
+        index=indexes,
+        model=models,
+        limits=st.tuples(st.integers(1, 3), st.sampled_from((None, 0, 1, 3)), st.integers(0, 2)),
+    )
+    def the_world_changes(self, change, index, model, limits):
+        """What operators do to servers, and what engines do by themselves."""
         name = sorted(self.configs)[index % len(self.configs)]
         residents = {resident.model: resident for resident in self.ledger.replica.servers[name].seen.residents}
-        if model in residents:
-            del residents[model]
-        else:
-            residents[model] = Resident(model=model, footprint_mib=MODELS[model])
-        self._see(name, residents=tuple(residents.values()), ready=ready)
+        match change:
+            case "resident":
+                if residents.pop(model, None) is None:
+                    residents[model] = Resident(model=model, footprint_mib=MODELS[model])
+                self._see(name, residents=tuple(residents.values()), ready=True)
+            case "away" | "back":
+                self._see(name, residents=tuple(residents.values()), ready=change == "back")
+            case "limits":
+                slots, cap, reserve = limits
+                changed = {"slots": slots, "max_concurrent": cap, "interactive_reserve": reserve}
+                self.configs[name] = replace(self.configs[name], **changed)
+                self._configure()
+            case "server comes" if len(self.configs) < 4:
+                new = f"gpu-{self._id()}"
+                self.configs[new] = server(new, total=16384)
+                self._configure()
+                self._see(new, residents=(), ready=True)
+            case "server goes" if len(self.configs) > 1:
+                del self.configs[name]
+                self._configure()
         self._excuse()
         self._cycle()
 
-    @rule(index=indexes)
-    def server_comes_back(self, index):
-        name = sorted(self.configs)[index % len(self.configs)]
-        self._see(name, residents=self.ledger.replica.servers[name].seen.residents, ready=True)
-        self._excuse()
-        self._cycle()
+    @rule(seconds=st.sampled_from((0.3, 1.0, 2.0, 5.0)))
+    def a_moment_passes(self, seconds):
+        self._pass(seconds)
 
-    # What operators do
-
-    @rule(index=indexes, slots=st.integers(1, 3), cap=st.sampled_from((None, 0, 1, 3)), reserve=st.integers(0, 2))
-    def limits_change(self, index, slots, cap, reserve):
-        name = sorted(self.configs)[index % len(self.configs)]
-        changed = replace(self.configs[name], slots=slots, max_concurrent=cap, interactive_reserve=reserve)
-        self.configs[name] = changed
-        self._configure()
-        self._excuse()
-        self._cycle()
-
-    @rule()
-    def server_comes(self):
-        if len(self.configs) < 4:
-            name = f"gpu-{self._id()}"
-            self.configs[name] = server(name, total=16384)
-            self._configure()
-            self._see(name, residents=(), ready=True)
-            self._cycle()
-
-    @rule(index=indexes)
-    def server_goes(self, index):
-        if len(self.configs) > 1:
-            del self.configs[sorted(self.configs)[index % len(self.configs)]]
-            self._configure()
-            self._cycle()
-
-    @rule(seconds=st.sampled_from((0.3, 1.0, 4.0, 9.0, 25.0)))
+    @rule(seconds=st.sampled_from((8.0, 15.0, 30.0)))
     def time_passes(self, seconds):
-        """Everybody keeps asking and renewing meanwhile; a tick a second."""
-        end = self.clock.at + seconds
-        while self.clock.at < end:
-            self.clock.at = min(self.clock.at + 1.0, end)
-            for ticket in self.running:
-                if ticket in self.ledger.replica.tickets:
-                    at_once(self.ledger.renew(ticket=ticket))
-            at_once(self.ledger.reap(now=self.clock.at))
-            self._cycle()
+        self._pass(seconds)
 
     @rule(index=indexes)
     def a_caller_dies(self, index):
         """Nobody renews its ticket any more."""
         if self.running:
-            self.running.pop(index % len(self.running))
+            del self.running[sorted(self.running)[index % len(self.running)]]
 
     # What must hold
 
@@ -317,7 +291,7 @@ class Cluster(RuleBasedStateMachine):
                 if settled.ticket is not None:
                     assert settled.ticket.model in {candidate.model for candidate in waiter.candidates}
                     assert settled.ticket.state is TicketState.ACTIVE
-                    self.running.append(settled.ticket.id)
+                    self.running[settled.ticket.id] = self.clock.at + self.runs_s[key]
 
     def _arrive(self, waiter: Waiter, *, plan: bool = True) -> None:
         at_once(self.ledger.enqueue(waiter=waiter))
@@ -325,8 +299,9 @@ class Cluster(RuleBasedStateMachine):
         if plan:
             self._cycle()
 
-    def _waiter(self, *, agent, models, gap, priority, limit_s, prompt_tokens) -> Waiter:
+    def _waiter(self, *, agent, models, gap, priority, limit_s, runs_s, prompt_tokens) -> Waiter:
         key = self._id()
+        self.runs_s[key] = runs_s
         return Waiter(
             id=key,
             agent=agent,
@@ -373,6 +348,44 @@ class Cluster(RuleBasedStateMachine):
     def _broken(self) -> dict[tuple[object, ...], float]:
         found = check(self._snapshot())
         return {(each.server, each.rule, each.model): each.held - each.limit for each in found}
+
+    def _pass(self, seconds) -> None:
+        """Let loads and calls end when they are due; everybody keeps asking and renewing; a tick a second."""
+        end = self.clock.at + seconds
+        while self.clock.at < end:
+            self.clock.at = min(self.clock.at + 1.0, end)
+            for load in tuple(self.ledger.replica.loads.values()):
+                if self.clock.at >= load.started_at + load.footprint_mib / 1024:
+                    self._end_load(load)
+            for ticket, due in tuple(self.running.items()):
+                if ticket not in self.ledger.replica.tickets:
+                    del self.running[ticket]
+                elif self.clock.at >= due:
+                    self._end_call(ticket, ok=True)
+                else:
+                    at_once(self.ledger.renew(ticket=ticket))
+            at_once(self.ledger.reap(now=self.clock.at))
+            self._cycle()
+            self.everything_holds()
+
+    def _end_call(self, ticket, *, ok) -> None:
+        del self.running[ticket]
+        at_once(self.ledger.release(ticket=ticket, outcome=Outcome(ok=ok), now=self.clock.at))
+        self._cycle()
+
+    def _end_load(self, load: LoadUnderWay) -> None:
+        resident = Resident(model=load.model, footprint_mib=load.footprint_mib)
+        self._unload_victims(load)
+        at_once(
+            self.ledger.load_done(
+                server=load.server,
+                model=load.model,
+                resident=resident,
+                took_s=load.footprint_mib / 1024,
+                now=self.clock.at,
+            )
+        )
+        self._cycle()
 
     def _some_load(self, index) -> LoadUnderWay | None:
         loads = self.ledger.replica.loads
