@@ -60,6 +60,7 @@ class Card:
     since: Moment | None
     problem: str
     is_ready: bool
+    is_known: bool
     as_of: str
     memory: Memory
     copies: tuple[Copy, ...]
@@ -82,6 +83,7 @@ def card_of(*, snapshot: ClusterSnapshot, server: Server, record: ServerRecord) 
         since=moment(seen.since),
         problem=messages.server_problem(phase=seen.phase, detail=seen.detail),
         is_ready=server.is_open,
+        is_known=seen.phase != "pending",
         as_of="" if server.is_open else messages.last_seen(phase=seen.phase),
         memory=memory_of(snapshot=snapshot, server=server),
         copies=tuple(

@@ -34,7 +34,7 @@ def valkey(*, socket_path: Path, folder: Path) -> Program:
             *("--dir", str(folder), "--appendonly", "yes", "--appendfsync", "everysec", "--save", ""),
             *("--loglevel", "warning", "--maxmemory-policy", "noeviction"),
         ),
-        is_ready=lambda: accepts(path=socket_path),
+        is_ready=lambda: answers_ping(path=socket_path),
         is_quiet=True,
         ready_within_s=30,
     )
@@ -48,6 +48,7 @@ def web(*, host: str, port: int, environment: Mapping[str, str]) -> Program:
             *(sys.executable, "-m", "uvicorn", "kubemoot_web.asgi:application", "--host", host, "--port", str(port)),
             *("--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio", "--lifespan", "on"),
             *("--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "3"),
+            *("--ws-max-size", "65536"),  # no page has more than this to say
         ),
         folder=settings.BASE_DIR,
         environment=environment,
@@ -139,6 +140,18 @@ async def accepts(*, path: Path) -> bool:
         _, writer = await asyncio.open_unix_connection(str(path))
         writer.close()
         return True
+    return False
+
+
+async def answers_ping(*, path: Path) -> bool:
+    """Say whether a Valkey serves commands: it accepts connections before it has read its files."""
+    with contextlib.suppress(OSError, TimeoutError):
+        async with asyncio.timeout(1):
+            reader, writer = await asyncio.open_unix_connection(str(path))
+            writer.write(b"PING\r\n")
+            answer = await reader.readline()
+            writer.close()
+            return answer == b"+PONG\r\n"
     return False
 
 

@@ -41,6 +41,12 @@ def test_every_phase_has_words_and_a_tone(phase, words, tone):
     assert (shown.phase, shown.tone) == (words, tone)
 
 
+def test_nothing_is_claimed_of_a_server_that_was_never_asked():
+    shown = card(server=record(seen={"phase": "pending", "ready": False}))
+
+    assert (shown.is_known, shown.as_of) == (False, "What it holds is not known yet.")
+
+
 def test_a_copy_shows_its_slots_taken_held_and_free():
     held = ticket("t2", state=TicketState.PLANNED, plan="p")
 

@@ -1,69 +1,18 @@
 """The board as its readers get it: drawn once, always true in the end, whoever is slow."""
 
 import asyncio
-from html.parser import HTMLParser
 
 import pytest
 from django.db import OperationalError
 
 from kubemoot_web.live import hub as hubs
-from kubemoot_web.live.hub import Hub, Reader
+from kubemoot_web.live.hub import Reader
 from scheduler.core.call_history import CallRecord, CallState
-from scheduler.core.config import SchedulerConfig
 from scheduler.core.types import TicketState
-from tests.board.views import NOON, copy, record, ticket, waiter
-from tests.fakes.fed_ledger import FedLedger
-from tests.fakes.manual_clock import ManualClock
+from tests.board.views import NOON, record, ticket, waiter
+from tests.live.elements import Elements
 
 WHOLE = ["board-problem", "summary", "servers", "waiting-count", "line", "decisions", "pulse"]
-
-
-class Elements(HTMLParser):
-    """Collects elements: ids with their out-of-band attribute, every attribute name, the text."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.swapped: list[str] = []
-        self.attributes: set[str] = set()
-        self.tags: set[str] = set()
-        self.text = ""
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element."""
-        named = dict(attrs)
-        self.tags.add(tag)
-        self.attributes.update(named)
-        if named.get("id"):
-            self.ids.append(named["id"])
-            if "hx-swap-oob" in named:
-                self.swapped.append(named["id"])
-
-    def handle_data(self, data: str) -> None:
-        """Note text."""
-        self.text += data
-
-
-@pytest.fixture
-def ledger():
-    fed = FedLedger()
-    fed.put("server", "gpu-1", record(residents=[copy()]))
-    fed.put("server", "gpu-2", record("gpu-2"))
-    return fed
-
-
-@pytest.fixture
-def calls():
-    return []
-
-
-@pytest.fixture
-def hub(ledger, calls):
-    async def recent():
-        return tuple(calls)
-
-    return Hub(ledger=ledger, config=SchedulerConfig(), now=ManualClock(at=NOON + 10), recent_calls=recent)
 
 
 async def test_a_reader_gets_the_whole_board_first(hub):
@@ -242,62 +191,3 @@ async def test_a_picture_that_cannot_be_drawn_is_logged_and_the_next_one_is(hub,
 
     assert "default/analyst" in html
     assert "board_not_drawn" in caplog.text
-
-
-HOSTILE = [
-    "<img src=x onerror=alert(1)>",
-    '<div hx-get="/admin/" hx-trigger="load"></div>',
-    '<div id="server-gpu-2" hx-swap-oob="true">free</div>',
-    "</div></template><script>1</script>",
-    'gpu"><b>',
-]
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-async def test_markup_in_names_stays_text(hub, ledger, calls, text):
-    """C83: what models and people wrote got into live pages as markup, with htmx's own attributes."""
-    plain = FedLedger()
-    for name in ("gpu-1", text):
-        plain.put("server", name, record(name, residents=[copy(text)], seen={"phase": "failing", "detail": text}))
-    plain.put("ticket", "t", ticket(server=text, agent=text, model=text))
-    plain.put("waiter", "w", waiter(agent=text, crew=text, model=text))
-    hub.ledger = plain
-    calls.append(
-        CallRecord(
-            id="c1",
-            agent=text,
-            state=CallState.RUNNING,
-            arrived_at=NOON,
-            action="use",
-            model=text,
-            server=text,
-            decision={"options": [{"why": text}, {"why": text}]},
-        )
-    )
-    await hub.refresh()
-
-    got = Elements(await Reader(hub=hub).next())
-
-    assert text in got.text
-    assert not got.tags & {"img", "script", "template"}
-    assert not got.attributes & {"onerror", "hx-get", "hx-trigger", "src"}
-    assert len(got.ids) == len(set(got.ids))
-
-
-async def test_only_the_card_that_changed_is_sent_when_names_look_alike(hub):
-    """C84: the same name in two namespaces, and names that differ in one sign, updated each other's cards."""
-    names = ["team-a/ollama", "team-b/ollama", "team-a/gpu.1", "team-a/gpu-1"]
-    ledger = FedLedger()
-    for name in names:
-        ledger.put("server", name, record(name))
-    hub.ledger = ledger
-    await hub.refresh()
-    reader = Reader(hub=hub)
-    before = Elements(await reader.next()).ids
-
-    ledger.put("ticket", "t1", ticket(server="team-b/ollama", footprint_mib=100))
-    await hub.refresh()
-
-    assert [i for i in Elements(await reader.next()).swapped if i.startswith("server-")] == ["server-team-b_2f_ollama"]
-    again = Elements(await Reader(hub=hub).next()).ids
-    assert [i for i in again if not i.endswith("name")] == [i for i in before if not i.endswith("name")]
