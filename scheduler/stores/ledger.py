@@ -189,7 +189,7 @@ class RedisLedger:
         """Read committed changes past a journal id, oldest first; from the beginning after ''."""
         start = f"({after}" if after else "-"
         page = await self._link.call("XRANGE", f"{self._root}:journal", start, "+", "COUNT", count)
-        return tuple(_journal_entry(entry_id, flat) for entry_id, flat in page)
+        return tuple(_journal_entry(entry_id, text) for entry_id, (_, text) in page)
 
     async def _step(self, name: str, *args: str | int, now: float | None = None) -> Any:
         _, result = await self._versioned_step(name, args, now=now)
@@ -222,10 +222,10 @@ def _change_args(change: Change) -> tuple[str, ...]:
             return ("stand_aside", change.waiter, change.reason, change.model, change.trace)
 
 
-def _journal_entry(entry_id: bytes, flat: Sequence[bytes]) -> JournalEntry:
-    fields = dict(zip(flat[::2], flat[1::2], strict=True))
-    events = tuple({name: _listed(name, value) for name, value in event.items()} for event in json.loads(fields[b"ev"]))
-    return JournalEntry(id=entry_id.decode(), version=int(fields[b"v"]), at=float(fields[b"at"]), events=events)
+def _journal_entry(entry_id: bytes, text: bytes) -> JournalEntry:
+    version, _, at, _, written = text.split(b"\n")
+    events = tuple({name: _listed(name, value) for name, value in event.items()} for event in json.loads(written))
+    return JournalEntry(id=entry_id.decode(), version=int(version), at=float(at), events=events)
 
 
 def _listed(name: str, value: Any) -> Any:

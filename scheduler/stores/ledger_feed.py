@@ -107,13 +107,13 @@ class ReplicaFeed:
 
     def _take_page(self, page: Sequence[Entry]) -> bool:
         """Apply journal entries; False when the thread is lost."""
-        for entry_id, flat in page:
-            fields = dict(zip(flat[::2], flat[1::2], strict=True))
-            version = int(fields[b"v"])
-            if fields[b"e"] != self._epoch or version > self.replica.version + 1:
+        for entry_id, (_, text) in page:
+            number, epoch, _, deltas, _ = text.split(b"\n")
+            version = int(number)
+            if epoch != self._epoch or version > self.replica.version + 1:
                 return False
             if version == self.replica.version + 1:
-                self._apply(version, fields[b"d"])
+                self._apply(version, deltas)
             if _order(entry_id) > _order(self._cursor):
                 self._cursor = entry_id
         return True

@@ -31,19 +31,20 @@ class Referee:
         """Check everything that was committed since the last time."""
         while page := self._page():
             for entry_id, fields in page:
-                self._take(fields)
+                self._take(fields[b"j"])
                 self.cursor = f"({entry_id.decode()}"
 
     def _page(self) -> Any:
         return self.client.xrange(f"km:{{{self.name}}}:journal", min=self.cursor, count=500)
 
-    def _take(self, fields: dict[bytes, bytes]) -> None:
-        version = int(fields[b"v"])
+    def _take(self, text: bytes) -> None:
+        number, _, at, deltas, events = text.split(b"\n")
+        version = int(number)
         assert version == self.replica.version + 1, "the journal was trimmed before it was read"
-        self.replica.apply(version=version, deltas=json.loads(fields[b"d"]))
-        found = check(self.replica.snapshot(now=float(fields[b"at"])))
+        self.replica.apply(version=version, deltas=json.loads(deltas))
+        found = check(self.replica.snapshot(now=float(at)))
         self.violations.extend((version, violation) for violation in found)
-        for event in json.loads(fields[b"ev"]):
+        for event in json.loads(events):
             self._note(event)
 
     def _note(self, event: dict[str, Any]) -> None:

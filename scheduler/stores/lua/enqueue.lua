@@ -5,7 +5,7 @@
 -- result: {the waiter as stored, the version before}, or 'full'
 
 local waiter = cjson.decode(ARGV[4])
-local before = version()
+local before = present()
 local stored = redis.call('HGET', key('waiter'), waiter.id)
 if stored then return finish({stored, before}) end
 if redis.call('HLEN', key('waiter')) >= LIMITS.max_waiters then return finish('full') end

@@ -19,7 +19,9 @@ end
 local function stand(server, without)
   local f = {server = server, config = get('server:config', server), seen = get('server:seen', server)}
   f.tickets, f.loads, f.residents, f.spent, f.loading, f.held = {}, {}, {}, {}, {}, {}
-  for _, id in ipairs(members('on:' .. server)) do
+  local ids = members('on:' .. server)
+  fetch('ticket', ids)
+  for _, id in ipairs(ids) do
     if id ~= without then f.tickets[#f.tickets + 1] = get('ticket', id) end
   end
   table.sort(f.tickets, older)

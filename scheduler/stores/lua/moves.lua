@@ -1,19 +1,21 @@
 -- The steps that several scripts share: a ticket ends, a wait ends, a plan ends, a counter counts.
 
-local function put_fair(priority, field, value) redis.call('HSET', key('fair:' .. priority), field, exact(value)) end
-
-local function get_fair(priority, field) return tonumber(redis.call('HGET', key('fair:' .. priority), field) or 0) end
+local function number_or(found, otherwise) return tonumber(found or otherwise) end
 
 -- Start-time fair queueing: S = max(V, F of the crew), F = S + 1 / weight.
 local function take_tag(call)
-  local weight = tonumber(redis.call('HGET', key('weight'), call.crew) or 1)
-  local tag = math.max(get_fair(call.priority, 'v'), get_fair(call.priority, 'f:' .. call.crew))
-  put_fair(call.priority, 'f:' .. call.crew, tag + 1 / weight)
+  local found = redis.call('HMGET', key('fair:' .. call.priority), 'v', 'f:' .. call.crew)
+  local weight = number_or(redis.call('HGET', key('weight'), call.crew), 1)
+  local tag = math.max(number_or(found[1], 0), number_or(found[2], 0))
+  redis.call('HSET', key('fair:' .. call.priority), 'f:' .. call.crew, exact(tag + 1 / weight))
   return tag
 end
 
+-- A call of this tag is served: the class's virtual time V reaches it.
 local function reach_tag(priority, tag)
-  if tag > get_fair(priority, 'v') then put_fair(priority, 'v', tag) end
+  if tag > number_or(redis.call('HGET', key('fair:' .. priority), 'v'), 0) then
+    redis.call('HSET', key('fair:' .. priority), 'v', exact(tag))
+  end
 end
 
 local function count_use(name, id, at, more)

@@ -53,6 +53,18 @@ local function get(name, id)
   return rows[id] or nil
 end
 
+-- Read many documents at once, for get() to find.
+local function fetch(name, ids)
+  local rows, missing = known[name] or {}, {}
+  known[name] = rows
+  for _, id in ipairs(ids) do
+    if rows[id] == nil then missing[#missing + 1] = id end
+  end
+  if #missing == 0 then return end
+  local found = redis.call('HMGET', key(name), unpack(missing))
+  for i, id in ipairs(missing) do rows[id] = found[i] and cjson.decode(found[i]) or false end
+end
+
 local function exists(name, id) return get(name, id) ~= nil end
 
 -- `raw` is the document as its writer encoded it; without it the decoded one is encoded again.
@@ -92,25 +104,28 @@ local function delta(name, id, raw)
   return '["' .. name .. '",' .. cjson.encode(id) .. ',' .. (raw or 'null') .. ']'
 end
 
-local function epoch()
-  local found = redis.call('HGET', key('meta'), 'epoch')
-  if found then return found end
-  local time = redis.call('TIME')
-  found = time[1] .. '.' .. time[2]
-  redis.call('HSET', key('meta'), 'epoch', found)
-  return found
+-- Give the version, and the epoch: which life of the server counted it.
+local function present()
+  local found = redis.call('HMGET', key('meta'), 'version', 'epoch')
+  if not found[2] then
+    local time = redis.call('TIME')
+    found[2] = time[1] .. '.' .. time[2]
+    redis.call('HSET', key('meta'), 'epoch', found[2])
+  end
+  return tonumber(found[1] or 0), found[2]
 end
 
-local function version() return tonumber(redis.call('HGET', key('meta'), 'version') or 0) end
-
--- End the step: when a document changed, count the version and write the journal.
+-- End the step: when a document changed, count the version and write the journal. An entry is one text of five lines:
+-- version, epoch, time, deltas, events; JSON has no raw line ends.
 local function finish(result)
-  if #order == 0 then return {version(), epoch(), '', result or false} end
+  local number, epoch = present()
+  if #order == 0 then return {number, epoch, '', result or false} end
   local rows = {}
   for i, row in ipairs(order) do rows[i] = delta(row[1], row[2], changed[row[3]]) end
   local deltas = '[' .. table.concat(rows, ',') .. ']'
-  local era, number = epoch(), redis.call('HINCRBY', key('meta'), 'version', 1)
-  redis.call('XADD', key('journal'), 'MAXLEN', '~', LIMITS.journal, '*', 'v', number, 'e', era, 'at', exact(NOW),
-    'd', deltas, 'ev', '[' .. table.concat(events, ',') .. ']')
-  return {number, era, deltas, result or false}
+  number = number + 1
+  redis.call('HSET', key('meta'), 'version', number)
+  redis.call('XADD', key('journal'), 'MAXLEN', '~', LIMITS.journal, '*', 'j',
+    number .. '\n' .. epoch .. '\n' .. exact(NOW) .. '\n' .. deltas .. '\n[' .. table.concat(events, ',') .. ']')
+  return {number, epoch, deltas, result or false}
 end

@@ -13,4 +13,5 @@ for _, name in ipairs({'ticket', 'load', 'waiter', 'drain', 'plan', 'intent', 'u
   for i = 1, #flat, 2 do rows[#rows + 1] = delta(name, flat[i], flat[i + 1]) end
 end
 local last = redis.call('XREVRANGE', key('journal'), '+', '-', 'COUNT', 1)
-return {version(), epoch(), '[' .. table.concat(rows, ',') .. ']', last[1] and last[1][1] or '0-0'}
+local number, epoch = present()
+return {number, epoch, '[' .. table.concat(rows, ',') .. ']', last[1] and last[1][1] or '0-0'}
