@@ -1,0 +1,1 @@
+"""Drivers that keep state, against the real thing."""
