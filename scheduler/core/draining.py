@@ -63,7 +63,7 @@ def _option(
 ) -> tuple[float, float, str, tuple[str, ...]] | None:
     model = candidate.model
     is_closed = not server.is_open or server.drain is not None or model in server.blocked
-    if is_closed or model in server.warm or model in server.loading:
+    if is_closed or model in server.warm or model in server.loading or model in server.lost:
         return None
     if not fit.may_hold(server=server, candidate=candidate):
         return None

@@ -170,6 +170,7 @@ class Replica:
             residents=tuple(self._resident(server=name, resident=r, queued=queued) for r in seen.residents),
             tickets=self.tickets_on(name),
             loads=tuple(load for load in self.loads.values() if load.server == name),
+            tickets_load=False,
             blocked=frozenset(model for model, until in learned.blocked_until.items() if until > now),
         )
 

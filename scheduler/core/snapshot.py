@@ -5,181 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from scheduler.core.types import CallRequest, Demand, Drain, LoadUnderWay, Priority, Ticket, TicketState, Turn
+from scheduler.core.server import DEFAULT_CALL_S, DEFAULT_LOAD_MIB_PER_S, Resident, Server
+from scheduler.core.types import CallRequest, Demand, LoadUnderWay, Ticket, Turn
 
-DEFAULT_LOAD_MIB_PER_S = 1024.0
-DEFAULT_CALL_S = 30.0
-MIN_RESERVE_MIB = 2048
-RESERVE_PERCENT = 12
+__all__ = ["DEFAULT_CALL_S", "DEFAULT_LOAD_MIB_PER_S", "ClusterSnapshot", "Resident", "Server"]
+
+
 NO_DEMAND = Demand()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resident:
-    """A model in a server's memory. `aliases` are other names of the same weights there: one copy, one set of slots."""
-
-    model: str
-    footprint_mib: int | None
-    context_length: int | None = None
-    last_used: float | None = None
-    spilling: bool = False
-    queued: int = 0
-    aliases: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """List every name of the copy."""
-        return (self.model, *self.aliases)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Server:
-    """One server: its configuration, what it holds, who holds tickets there. None means unknown.
-
-    `loads` are the loads under way as the ledger records them; a snapshot given from outside has none, and its loads
-    are the tickets whose model is not resident. `blocked` are models whose last load here failed and must rest.
-    """
-
-    name: str
-    ready: bool = True
-    circuit_open: bool = False
-    weight: float = 100
-    total_mib: int | None = None
-    reserve_mib: int | None = None
-    slots: int = 1
-    max_concurrent: int | None = None
-    interactive_reserve: int = 0
-    context_length: int | None = None
-    load_mib_per_s: float | None = None
-    call_s: float | None = None
-    success_rate: float | None = None
-    can_load: bool = True
-    models: frozenset[str] | None = None
-    drain: Drain | None = None
-    residents: tuple[Resident, ...] = ()
-    tickets: tuple[Ticket, ...] = ()
-    loads: tuple[LoadUnderWay, ...] = ()
-    blocked: frozenset[str] = frozenset()
-
-    @property
-    def is_open(self) -> bool:
-        """Say whether calls may be placed here at all."""
-        return self.ready and not self.circuit_open
-
-    @cached_property
-    def usable_mib(self) -> int | None:
-        """Work out the memory that models may take; None without a known budget."""
-        if self.total_mib is None:
-            return None
-        reserve = self.reserve_mib
-        if reserve is None:
-            reserve = max(MIN_RESERVE_MIB, -(-self.total_mib * RESERVE_PERCENT // 100))
-        return self.total_mib - reserve
-
-    @cached_property
-    def spent(self) -> frozenset[str]:
-        """Name the models that tickets and loads here evict: they count as already gone."""
-        by_tickets = (victim for ticket in self.tickets for victim in ticket.evicts)
-        return frozenset((*by_tickets, *(victim for load in self.loads for victim in load.evicts)))
-
-    @cached_property
-    def leaving(self) -> frozenset[str]:
-        """Name the residents that loads under way still have to unload: none may come back before it is gone."""
-        return frozenset(victim for load in self.loads for victim in load.evicts)
-
-    @cached_property
-    def known(self) -> Mapping[str, Resident]:
-        """Map every resident by each of its names, those already spent included."""
-        return {name: resident for resident in self.residents for name in resident.names}
-
-    @cached_property
-    def warm(self) -> Mapping[str, Resident]:
-        """Map the residents that are not already spent by each of their names."""
-        return {name: r for r in self.residents if r.model not in self.spent for name in r.names}
-
-    @property
-    def warm_copies(self) -> tuple[Resident, ...]:
-        """List the residents that are not already spent, once each."""
-        return tuple(resident for resident in self.residents if resident.model not in self.spent)
-
-    @cached_property
-    def tickets_of(self) -> Mapping[str, tuple[Ticket, ...]]:
-        """Map each copy's tickets here by each of its names."""
-        found: dict[str, tuple[Ticket, ...]] = {}
-        for ticket in self.tickets:
-            copy = self.copy_name(ticket.model)
-            found[copy] = (*found.get(copy, ()), ticket)
-        return found | {name: found[r.model] for r in self.residents if r.model in found for name in r.aliases}
-
-    @cached_property
-    def loading(self) -> Mapping[str, tuple[Ticket, ...]]:
-        """Map the models that are loading (a load or tickets, but not resident) to their tickets."""
-        copies = (*(self.copy_name(ticket.model) for ticket in self.tickets), *(load.model for load in self.loads))
-        return {copy: self.tickets_of.get(copy, ()) for copy in dict.fromkeys(copies) if copy not in self.warm}
-
-    def copy_name(self, model: str) -> str:
-        """Give the name a copy is held under here: its own, unless it is resident under another one."""
-        resident = self.known.get(model)
-        return model if resident is None else resident.model
-
-    @property
-    def call_seconds(self) -> float:
-        """Give the usual length of a call here."""
-        return DEFAULT_CALL_S if self.call_s is None else self.call_s
-
-    @property
-    def failure_rate(self) -> float:
-        """Give the share of recent attempts that failed here."""
-        return 0.0 if self.success_rate is None else 1 - self.success_rate
-
-    def load_seconds(self, footprint_mib: float) -> float:
-        """Work out how long a model of this footprint takes to load here."""
-        return footprint_mib / (self.load_mib_per_s or DEFAULT_LOAD_MIB_PER_S)
-
-    def local_footprint(self, model: str) -> int | None:
-        """Look up a model's footprint by what lies on this server alone: resident, else in a ticket or load."""
-        resident = self.known.get(model)
-        if resident is not None and resident.footprint_mib is not None:
-            return resident.footprint_mib
-        for ticket in self.tickets_of.get(model, ()):
-            if ticket.footprint_mib is not None:
-                return ticket.footprint_mib
-        return next((load.footprint_mib for load in self.loads if load.model == model), None)
-
-    def allows(self, model: str) -> bool:
-        """Say whether the engine can load this model: it loads at all, and has it on disk."""
-        return self.can_load and (self.models is None or model in self.models)
-
-    def counted(self, request: CallRequest, tickets: Iterable[Ticket]) -> tuple[Ticket, ...]:
-        """Leave out the places held for the request's own agent: they are lent to its earlier calls."""
-        return tuple(t for t in tickets if t.state != TicketState.PLANNED or t.agent != request.agent)
-
-    def caps(self, request: CallRequest) -> tuple[tuple[int, tuple[Ticket, ...]], ...]:
-        """List each limit on calls here that binds the request, with the tickets that count against it."""
-        if self.max_concurrent is None:
-            return ()
-        counted = self.counted(request, self.tickets)
-        total = (self.max_concurrent, counted)
-        if request.priority != Priority.BACKGROUND:
-            return (total,)
-        background = tuple(t for t in counted if t.priority == Priority.BACKGROUND)
-        return (total, (self.max_concurrent - self.interactive_reserve, background))
-
-    def is_below_cap(self, request: CallRequest) -> bool:
-        """Say whether the server's own limit on calls leaves this request a place."""
-        return all(len(tickets) < cap for cap, tickets in self.caps(request))
-
-    def context_of(self, model: str) -> int | None:
-        """Give the context length that a call of this model would have here, if known."""
-        resident = self.warm.get(model)
-        if resident is not None and resident.context_length is not None:
-            return resident.context_length
-        return self.context_length
-
-    def fits_prompt(self, *, model: str, prompt_tokens: int | None) -> bool:
-        """Say whether the prompt fits; an unknown context never refuses."""
-        context = self.context_of(model)
-        return prompt_tokens is None or context is None or context >= prompt_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,7 +77,7 @@ class ClusterSnapshot:
         if server.usable_mib is None:
             return None
         free = server.usable_mib
-        for model in (*(resident.model for resident in server.warm_copies), *server.loading):
+        for model in (*(resident.model for resident in server.warm_copies), *server.loading, *server.lost):
             footprint = self.footprint(server=server, model=model)
             if footprint is None:
                 return None

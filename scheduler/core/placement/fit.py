@@ -103,6 +103,7 @@ def may_load(*, server: Server, candidate: Candidate, request: CallRequest) -> b
         and model not in server.loading
         and model not in server.blocked
         and model not in server.leaving
+        and model not in server.lost
         and (server.drain is None or server.drain.model == model)
         and server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens)
         and server.is_below_cap(request)
