@@ -406,5 +406,5 @@ class Cluster(RuleBasedStateMachine):
         return self.ledger.replica.snapshot(now=self.clock.at)
 
 
-Cluster.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+Cluster.TestCase.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
 TestClusterOfRandomEvents = Cluster.TestCase

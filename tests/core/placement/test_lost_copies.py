@@ -1,4 +1,4 @@
-"""A model in use that the engine let go of by itself: no copy any more, but its memory may be taken again any moment."""
+"""A model in use that the engine let go of by itself: no copy any more, but its memory may be taken again soon."""
 
 import pytest
 
