@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from scheduler.core import cycle
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import Change, Committed, GrantChange
+from scheduler.core.placement.held import useless_plans
 from scheduler.core.replica import Replica
 from scheduler.core.types import Ticket, Waiter
 from scheduler.ports import Effects, Ledger
@@ -13,6 +14,7 @@ from scheduler.ports import Effects, Ledger
 async def run_cycle(*, ledger: Ledger, effects: Effects, config: SchedulerConfig, now: float) -> int:
     """Plan for everybody who waits and commit it; plan again what others took first. Gives the number of grants."""
     granted = 0
+    await _drop_useless_plans(ledger=ledger, now=now)
     for _ in range(config.max_commit_attempts):
         changes = plan_changes(replica=ledger.replica, config=config, now=now)
         if not changes:
@@ -41,6 +43,20 @@ def plan_changes(
         is_weighted=bool(replica.weights),
     )
     return changes
+
+
+async def _drop_useless_plans(*, ledger: Ledger, now: float) -> None:
+    """Give back the held places that are no good any more for the calls they were held for."""
+    replica = ledger.replica
+    if not replica.waiters or not replica.plans:
+        return
+    held = held_tickets(replica=replica)
+    snapshot = replica.snapshot(now=now)
+    useless = useless_plans(snapshot=snapshot, waiters=replica.waiters.values(), held=held)
+    for plan in useless:
+        await ledger.drop_plan(plan=plan, now=now)
+    if useless:
+        await ledger.catch_up()
 
 
 def held_tickets(*, replica: Replica) -> dict[str, Ticket]:

@@ -6,6 +6,7 @@ import pytest
 
 from scheduler.core import cycle
 from scheduler.core.ledger import GrantChange
+from scheduler.core.placement.held import useless_plans
 from scheduler.core.types import TicketState
 from tests.builders import NOW, call, cluster, server
 from tests.core.planned import CONFIG, planned
@@ -120,3 +121,27 @@ def test_what_the_given_up_place_kept_in_use_may_be_unloaded_for_the_call():
 
     assert isinstance(change, GrantChange)
     assert (change.ticket.model, change.load and change.load.evicts, change.replaces) == ("m", ("odd",), "p-1")
+
+
+@pytest.mark.parametrize(
+    ("built", "expected"),
+    [
+        (HELD, ()),
+        (HELD.busy("m", agent="analyst"), ()),
+        (HELD.having(ready=False), ("plan-1",)),
+        (HELD.having(tickets_load=False, residents=()), ("plan-1",)),
+    ],
+    ids=["good", "lent", "on a closed server", "on a copy that the engine lost"],
+)
+def test_a_plan_is_useless_when_its_own_call_waits_and_its_place_is_no_good(built, expected):
+    snapshot = cluster(built).at()
+    held = {"plan-1": built.value.tickets[0]}
+
+    assert useless_plans(snapshot=snapshot, waiters=[caller(), call("b").prefers("m").waits()], held=held) == expected
+
+
+def test_a_plan_whose_call_was_granted_is_not_called_useless():
+    held = {"plan-1": HELD.value.tickets[0]}
+    snapshot = cluster(HELD.having(ready=False)).at()
+
+    assert useless_plans(snapshot=snapshot, waiters=[caller(ticket="t-w")], held=held) == ()

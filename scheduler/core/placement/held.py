@@ -1,10 +1,26 @@
 """What a call does with the place that was held for it at selection (scheduling rules, section 6)."""
 
+from collections.abc import Iterable, Mapping
+
 from scheduler.core.decisions import Decision, Join, Queue, Use
 from scheduler.core.placement import fit
 from scheduler.core.placement.estimates import rest_of_load, wait_seconds
 from scheduler.core.snapshot import ClusterSnapshot
-from scheduler.core.types import CallRequest, Ticket
+from scheduler.core.types import CallRequest, Ticket, Waiter
+
+
+def useless_plans(
+    *, snapshot: ClusterSnapshot, waiters: Iterable[Waiter], held: Mapping[str, Ticket]
+) -> tuple[str, ...]:
+    """Name the plans whose own calls wait although they hold a place: it is no good for them, and others may use it."""
+    found = []
+    for waiter in waiters:
+        ticket = held.get(waiter.plan or "")
+        if ticket is None or waiter.plan is None or not waiter.is_waiting:
+            continue
+        if held_decision(snapshot=snapshot, request=waiter.request(), ticket=ticket) is None:
+            found.append(waiter.plan)
+    return tuple(found)
 
 
 def held_decision(*, snapshot: ClusterSnapshot, request: CallRequest, ticket: Ticket) -> Decision | None:
