@@ -17,7 +17,7 @@ from scheduler.core.ledger import (
     StandAsideChange,
     WaitChange,
 )
-from scheduler.core.snapshot import Resident
+from scheduler.core.server import Resident
 from scheduler.core.types import Candidate, Drain, LoadUnderWay, Ticket, TicketState, Waiter
 from scheduler.ports import Ledger
 from tests.fakes.manual_clock import ManualClock

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scheduler.core.ledger import Change, GrantChange, Plan, ServerSeen
-from scheduler.core.snapshot import Resident
+from scheduler.core.server import Resident
 from scheduler.core.types import LoadUnderWay, Priority, Ticket, TicketState
 from scheduler.ports import Ledger
 
 SERVERS = ("gpu-1", "gpu-2")
-MODELS = {"a": 10, "b": 20, "c": 30, "d": 50}
-NAMES = tuple(MODELS)
+NAMES = ("a", "b", "c", "d")
+MODELS = {"a": 10, "b": 20, "c": 30, "d": 50, "a2": 10}
+ALIASES = {"a": ("a2",)}
 PRIORITIES = (Priority.INTERACTIVE, Priority.BACKGROUND)
 CREWS = ("x", "y")
 
@@ -35,6 +36,8 @@ class Hand:
         copies = self._copies(server)
         if copies and e > 0:
             model = copies[b % len(copies)]
+            if model == "a" and d % 2:
+                model = "a2"
         waiting = self._waiting()
         ticket = Ticket(
             id=id,

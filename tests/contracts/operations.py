@@ -19,10 +19,10 @@ from scheduler.core.ledger import (
     StandAsideChange,
     WaitChange,
 )
-from scheduler.core.snapshot import Resident
+from scheduler.core.server import Resident
 from scheduler.core.types import Candidate, Drain, TicketState, Waiter
 from scheduler.ports import LineFull, TicketGone
-from tests.contracts.hand import CREWS, MODELS, NAMES, PRIORITIES, SERVERS, Hand
+from tests.contracts.hand import ALIASES, CREWS, MODELS, NAMES, PRIORITIES, SERVERS, Hand
 
 number = st.integers(min_value=0, max_value=5)
 operation = st.tuples(
@@ -213,7 +213,7 @@ class Player(Hand):
     async def done(self, a: int, b: int, c: int, *_: int) -> Any:
         """End a load well."""
         server, model = SERVERS[a % 2], self._loading(a, b)
-        copy = Resident(model=model, footprint_mib=MODELS[model])
+        copy = Resident(model=model, footprint_mib=MODELS[model], aliases=ALIASES.get(model, ()))
         await self.ledger.load_done(server=server, model=model, resident=copy, took_s=c * 0.5, now=self.now())
 
     async def failed(self, a: int, b: int, *_: int) -> Any:

@@ -3,6 +3,7 @@
 import pytest
 
 from scheduler.core.ledger import GrantChange, Refusal
+from scheduler.core.server import Resident
 from scheduler.core.types import Priority
 from tests.contracts.builders import World, server, ticket
 
@@ -148,3 +149,19 @@ async def test_refusals_alone_are_no_new_version(world: World) -> None:
     committed = await world.ledger.commit(changes=[GrantChange(ticket=ticket("t1", "8b"))], now=1000.0)
 
     assert (committed.version, world.ledger.replica.version) == (version, version)
+
+
+async def test_two_names_of_the_same_weights_are_one_copy_with_one_set_of_slots(world: World) -> None:
+    await world.servers(server(slots=2))
+    copy = Resident(model="14b", footprint_mib=10240, aliases=("14b-latest",))
+    await world.sees("gpu-1", residents=(copy,))
+
+    assert await world.grant("t1", "14b") is None
+    assert await world.grant("t2", "14b-latest", agent="b") is None
+    assert await world.grant("t3", "14b", agent="c") is Refusal.NO_SLOT
+    assert await world.grant_load("t4", "14b-latest", footprint_mib=1, agent="c") is Refusal.COPY_EXISTS
+    await world.releases("t1")
+    assert await world.grant_load("t4", "32b", evicts=("14b",), agent="c") is Refusal.VICTIM_BUSY
+    await world.releases("t2")
+    assert await world.grant_load("t4", "32b", evicts=("14b",), agent="c") is None
+    assert await world.grant("t5", "14b-latest", agent="b") is Refusal.NO_COPY

@@ -231,7 +231,7 @@ class Books:
                 kept = tuple(other for other in ticket.evicts if other != victim)
                 self.put("ticket", ticket.id, replace(ticket, evicts=kept))
         record = self.rows.servers[server]
-        residents = tuple(r for r in record.seen.residents if r.model != victim)
+        residents = tuple(r for r in record.seen.residents if victim not in r.names)
         if residents != record.seen.residents:
             self.put("server", server, replace(record, seen=replace(record.seen, residents=residents)))
 

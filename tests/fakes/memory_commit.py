@@ -103,7 +103,8 @@ def _load_refusal(snapshot: ClusterSnapshot, server: Server, load: LoadUnderWay)
     is_copy = load.model in server.known or any(other.model == load.model for other in server.loads)
     if is_copy or load.model in server.spent:
         return Refusal.COPY_EXISTS
-    if any(victim not in server.warm or victim in server.tickets_of for victim in load.evicts):
+    copies = {resident.model for resident in server.warm_copies}
+    if any(victim not in copies or victim in server.tickets_of for victim in load.evicts):
         return Refusal.VICTIM_BUSY
     rest = replace(
         server,
@@ -118,13 +119,14 @@ def _load_refusal(snapshot: ClusterSnapshot, server: Server, load: LoadUnderWay)
 
 def _shared_victims(snapshot: ClusterSnapshot, server: Server, load: LoadUnderWay) -> tuple[str, ...]:
     """Name the victims of other loads that must really be gone before this one fits."""
-    held = {r.model for r in server.residents} | {t.model for t in server.tickets} | {x.model for x in server.loads}
+    held = {r.model for r in server.residents} | {server.copy_name(t.model) for t in server.tickets}
+    held |= {other.model for other in server.loads}
     sizes = {m: snapshot.footprint(server=server, model=m) for m in held - {load.model, *load.evicts}}
     taken = None if None in sizes.values() else sum(size or 0 for size in sizes.values())
     assert server.usable_mib is not None
     room = float("-inf") if taken is None else server.usable_mib - load.footprint_mib - taken
     shared = []
-    for victim in sorted(server.spent & set(server.known) - set(load.evicts)):
+    for victim in sorted(server.spent & {r.model for r in server.residents} - set(load.evicts)):
         if room >= 0:
             break
         room += sizes[victim] or 0

@@ -19,7 +19,7 @@ from scheduler.core.ledger import (
     Settled,
 )
 from scheduler.core.replica import Replica
-from scheduler.core.snapshot import Resident
+from scheduler.core.server import Resident
 from scheduler.core.types import LoadUnderWay, TicketState, Waiter, intent_key
 from scheduler.ports import LineFull, TicketGone
 from tests.fakes.manual_clock import ManualClock
@@ -81,7 +81,7 @@ class MemoryLedger:
             return False
         books.barriers[server] = probe
         loading = {load.model for load in books.rows.loads.values() if load.server == server}
-        seen = replace(seen, residents=tuple(r for r in seen.residents if r.model not in loading))
+        seen = replace(seen, residents=tuple(r for r in seen.residents if not loading & set(r.names)))
         if replace(seen, probed_at=record.seen.probed_at) == record.seen:
             books.put_quietly(server, replace(record, seen=seen))
             return False

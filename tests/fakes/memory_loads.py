@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from scheduler.core.snapshot import Resident
+from scheduler.core.server import Resident
 from tests.fakes.memory_books import Books, ease, load_key
 
 
@@ -16,7 +16,7 @@ def load_done(books: Books, *, server: str, model: str, resident: Resident, took
         books.settle_victim(server, model, victim)
     books.end_load(server, model)
     record = books.rows.servers[server]
-    residents = (*(r for r in record.seen.residents if r.model != model), resident)
+    residents = (*(r for r in record.seen.residents if model not in r.names), resident)
     books.activate(server, model)
     learned = record.learned
     failures = {m: times for m, times in learned.failures.items() if m != model}

@@ -26,7 +26,7 @@ from scheduler.core.ledger import (
     WaitChange,
 )
 from scheduler.core.replica import Replica
-from scheduler.core.snapshot import Resident
+from scheduler.core.server import Resident
 from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticket, TicketState, Waiter
 from scheduler.ports import TicketGone
 from scheduler.stores.ledger import RedisLedger

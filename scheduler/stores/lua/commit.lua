@@ -26,7 +26,8 @@ local function load_refusal(f, load, asking)
   -- A victim that is not confirmed gone cannot come back yet: the load that wants it gone would unload the new copy.
   if f.residents[load.model] or f.loading[load.model] or f.spent[load.model] then return 'copy-exists' end
   for _, victim in ipairs(load.evicts) do
-    if not is_warm(f, victim) or f.held[victim] then return 'victim-busy' end
+    local is_copy = is_warm(f, victim) and copy_name(f, victim) == victim
+    if not is_copy or f.held[victim] then return 'victim-busy' end
   end
   local usable = usable_mib(f.config)
   if not f.config.can_load or usable == nil then return 'no-memory' end

@@ -15,6 +15,20 @@ local function older(a, b)
   return a.id < b.id
 end
 
+-- Two names of the same weights are one copy: it is held under its own name, and found under each.
+local function copy_name(f, model)
+  local resident = f.residents[model]
+  return resident and resident.model or model
+end
+
+local function is_called(resident, model)
+  if resident.model == model then return true end
+  for _, alias in ipairs(resident.aliases or {}) do
+    if alias == model then return true end
+  end
+  return false
+end
+
 -- Read everything that a claim on this server rests on; `without` is a ticket that is given back in the same step.
 local function stand(server, without)
   local f = {server = server, config = get('server:config', server), seen = get('server:seen', server)}
@@ -25,7 +39,10 @@ local function stand(server, without)
     if id ~= without then f.tickets[#f.tickets + 1] = get('ticket', id) end
   end
   table.sort(f.tickets, older)
-  for _, resident in ipairs(f.seen.residents) do f.residents[resident.model] = resident end
+  for _, resident in ipairs(f.seen.residents) do
+    f.residents[resident.model] = resident
+    for _, alias in ipairs(resident.aliases or {}) do f.residents[alias] = resident end
+  end
   for _, model in ipairs(members('loads:' .. server)) do
     local load = get('load', load_key(server, model))
     f.loads[#f.loads + 1] = load
@@ -33,13 +50,16 @@ local function stand(server, without)
     for _, victim in ipairs(load.evicts) do f.spent[victim] = true end
   end
   for _, ticket in ipairs(f.tickets) do
-    f.held[ticket.model] = true
+    f.held[copy_name(f, ticket.model)] = true
     for _, victim in ipairs(ticket.evicts) do f.spent[victim] = true end
   end
   return f
 end
 
-local function is_warm(f, model) return f.residents[model] ~= nil and not f.spent[model] end
+local function is_warm(f, model)
+  local resident = f.residents[model]
+  return resident ~= nil and not f.spent[resident.model]
+end
 
 local function usable_mib(config)
   local total = some(config.total_mib)
@@ -52,7 +72,7 @@ local function resident_elsewhere(model)
   table.sort(names)
   for _, name in ipairs(names) do
     for _, resident in ipairs(get('server:seen', name).residents) do
-      if resident.model == model and some(resident.footprint_mib) then return resident.footprint_mib end
+      if is_called(resident, model) and some(resident.footprint_mib) then return resident.footprint_mib end
     end
   end
 end
@@ -62,7 +82,7 @@ local function footprint_mib(f, model)
   local resident = f.residents[model]
   if resident and some(resident.footprint_mib) then return resident.footprint_mib end
   for _, ticket in ipairs(f.tickets) do
-    if ticket.model == model and some(ticket.footprint_mib) then return ticket.footprint_mib end
+    if copy_name(f, ticket.model) == model and some(ticket.footprint_mib) then return ticket.footprint_mib end
   end
   if f.loading[model] then return f.loading[model].footprint_mib end
   return resident_elsewhere(model) or tonumber(redis.call('HGET', key('footprint'), model) or nil)
@@ -83,8 +103,8 @@ end
 -- on; each once.
 local function holders(f, load, gone)
   local models = {}
-  for model in pairs(f.residents) do
-    if not f.spent[model] and not gone[model] then models[model] = true end
+  for _, resident in ipairs(f.seen.residents) do
+    if not f.spent[resident.model] and not gone[resident.model] then models[resident.model] = true end
   end
   for model in pairs(f.loading) do models[model] = true end
   for model in pairs(f.held) do models[model] = true end
@@ -103,8 +123,8 @@ end
 local function shared_victims(f, load)
   local own, shared = to_set(load.evicts), {}
   local physical = holders(f, load, own)
-  for model in pairs(f.residents) do
-    if not own[model] then physical[model] = true end
+  for _, resident in ipairs(f.seen.residents) do
+    if not own[resident.model] then physical[resident.model] = true end
   end
   local taken = sum_mib(f, physical)
   local room = taken and usable_mib(f.config) - load.footprint_mib - taken or -math.huge
@@ -124,9 +144,9 @@ end
 local function counts(ticket, asking) return ticket.state ~= 'planned' or ticket.agent ~= asking.agent end
 
 local function has_slot(f, asking)
-  local taken = 0
+  local taken, copy = 0, copy_name(f, asking.model)
   for _, ticket in ipairs(f.tickets) do
-    if ticket.model == asking.model and counts(ticket, asking) then taken = taken + 1 end
+    if copy_name(f, ticket.model) == copy and counts(ticket, asking) then taken = taken + 1 end
   end
   return taken < f.config.slots
 end

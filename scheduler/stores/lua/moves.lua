@@ -151,7 +151,7 @@ end
 local function without_model(residents, model)
   local kept = {}
   for _, resident in ipairs(residents) do
-    if resident.model ~= model then kept[#kept + 1] = resident end
+    if not is_called(resident, model) then kept[#kept + 1] = resident end
   end
   return kept
 end
