@@ -108,12 +108,14 @@ async def test_a_ticket_lives_by_its_own_lease_from_the_hand_over_on(world: Worl
     assert await world.ledger.reap(now=world.clock()) == Reaped(tickets=1)
 
 
-async def test_a_wait_that_stood_aside_unheard_lapses_too(world: World) -> None:
+async def test_a_wait_that_stood_aside_unheard_is_forgotten_but_has_ended_once(world: World) -> None:
     await world.waits("w1")
     await world.stand_aside("w1")
     world.clock.advance(30)
 
     assert await world.ledger.reap(now=world.clock()) == Reaped(waiters=1)
+    assert world.ledger.replica.waiters == {}
+    assert [e["type"] for e in await world.events("stood_aside", "lapsed", "given_up")] == ["stood_aside"]
 
 
 async def test_reaping_names_the_loads_that_nobody_drives(world: World) -> None:

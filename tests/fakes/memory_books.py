@@ -208,7 +208,8 @@ class Books:
         self.forget_waiter(waiter, kind)
         if ticket is not None:
             self.drop_ticket(ticket)
-        self.emit(kind, call_of_waiter(waiter) if ticket is None else call_of_ticket(ticket))
+        if waiter.stood_aside is None:
+            self.emit(kind, call_of_waiter(waiter) if ticket is None else call_of_ticket(ticket))
 
     def set_barrier(self, server: str) -> None:
         """Let probes that have begun by now be dropped."""

@@ -117,6 +117,12 @@ class Fighter:
     async def _call_in_line(self, agent: str) -> None:
         waiter = self._waiter(agent)
         await self.ledger.enqueue(waiter=waiter)
+        with suppress(TicketGone):  # this process stood still for longer than its lease: the referee takes note
+            settled = await self._wait(waiter)
+            if settled is not None and settled.ticket is not None:
+                await self._hold(settled.ticket.id)
+
+    async def _wait(self, waiter: Waiter) -> Settled | None:
         settled: Settled | None = None
         while settled is None:
             version = self.replica.version
@@ -125,7 +131,7 @@ class Fighter:
             draw = self.chance.random()
             if draw < 0.02:
                 await self.ledger.give_up(waiter=waiter.id, now=time.time())
-                return
+                return None
             if draw < 0.03:
                 change = StandAsideChange(waiter=waiter.id, reason="gpu-busy", model="a")
                 await self.ledger.commit(changes=[change], now=time.time())
@@ -133,8 +139,7 @@ class Fighter:
             if settled is None:
                 await self.ledger.wait_for_change(after=version, timeout_s=0.05)
                 await self._pause(0.005)
-        if settled.ticket is not None:
-            await self._hold(settled.ticket.id)
+        return settled
 
     async def _call_at_once(self, agent: str) -> None:
         waiter = self._waiter(agent)

@@ -14,9 +14,9 @@ from scheduler.core.ledger import ServerConfig
 SIZES = {"a": 15, "b": 20, "c": 25, "d": 40}
 TOTAL = {"gpu-1": 60, "gpu-2": 60, "gpu-3": 45}
 CONFIG = SchedulerConfig(
-    ticket_lease_s=1.5, waiter_lease_s=2.0, runner_lease_s=1.0, plan_limit_s=2.0, intent_limit_s=2.0, load_block_s=0.1
+    ticket_lease_s=1.5, waiter_lease_s=4.0, runner_lease_s=1.0, plan_limit_s=2.0, intent_limit_s=2.0, load_block_s=0.1
 )
-LONGEST_LEASE_S = 2.0
+LONGEST_LEASE_S = 4.0
 
 LOAD = """
 redis.call('SADD', KEYS[1], ARGV[1])

@@ -132,7 +132,8 @@ local function forget_waiter(waiter, reason)
   end_drain_of(waiter.id, reason)
 end
 
--- End a wait from outside; a ticket granted meanwhile goes back, the load behind it goes on.
+-- End a wait from outside; a ticket granted meanwhile goes back, the load behind it goes on. One that stood aside has
+-- ended before: its story has its end.
 local function abandon(waiter, kind)
   local ticket = some(waiter.ticket) and get('ticket', waiter.ticket)
   forget_waiter(waiter, kind)
@@ -141,7 +142,7 @@ local function abandon(waiter, kind)
     drop_ticket(ticket)
     event = call_of_ticket(ticket)
   end
-  emit(kind, event)
+  if not some(waiter.stood_aside) then emit(kind, event) end
 end
 
 local function set_barrier(server)
