@@ -14,6 +14,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
 from kubemoot_web.api.body_limit import BodyLimit  # noqa: E402
+from kubemoot_web.api.token_handler import ByToken, TokenHandler  # noqa: E402
 from kubemoot_web.live.routing import websocket_urlpatterns  # noqa: E402
 from scheduler import bootstrap  # noqa: E402
 
@@ -32,10 +33,11 @@ async def lifespan(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "lifespan.shutdown.complete"})
 
 
+http = ByToken(people=django_application, programs=TokenHandler())
 application = ProtocolTypeRouter(
     {
         "lifespan": lifespan,
-        "http": BodyLimit(django_application, limit=settings.KUBEMOOT.max_body_bytes),
+        "http": BodyLimit(http, limit=settings.KUBEMOOT.max_body_bytes),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )

@@ -50,6 +50,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
+TOKEN_MIDDLEWARE = ["kubemoot_web.api.errors.OneErrorShape"]  # for programs that send a token: see api/token_handler.py
 ROOT_URLCONF = "kubemoot_web.urls"
 ASGI_APPLICATION = "kubemoot_web.asgi.application"
 TEMPLATES = [

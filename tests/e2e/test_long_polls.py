@@ -13,6 +13,7 @@ from tests.e2e.conftest import Stack
 pytestmark = pytest.mark.e2e
 
 CALLERS = 100
+PLACED = 5  # so long a line makes a second copy worth its price, and its slot goes round
 WAIT_S = 12
 
 
@@ -48,12 +49,11 @@ def test_a_hundred_waiting_callers_hold_no_thread(stack: Stack):
     stack.register()
     status, holder = stack.rest.call("POST", "/tickets", {"model": "qwen3:14b", "wait": 30})
     assert status == 201
-    status, other = stack.rest.call("POST", "/plans", {"agent": "default/rules-keeper", "thread": "held"})
     web = next(pid for pid, command in stack.up.children().items() if "uvicorn" in command)
 
     async def crowd() -> tuple[list[int], int, float]:
         polls = [asyncio.create_task(long_poll(stack, number)) for number in range(CALLERS)]
-        await asyncio.to_thread(stack.rest.until, lambda p: len(p["waiters"]) >= CALLERS, within_s=WAIT_S)
+        await asyncio.to_thread(stack.rest.until, lambda p: len(p["waiters"]) >= CALLERS - PLACED, within_s=WAIT_S)
         began = time.monotonic()
         await asyncio.to_thread(stack.rest.cluster)
         answered_s = time.monotonic() - began
@@ -65,10 +65,10 @@ def test_a_hundred_waiting_callers_hold_no_thread(stack: Stack):
 
     statuses, threads, answered_s = asyncio.run(crowd())
 
-    assert statuses.count(202) == CALLERS
+    assert set(statuses) <= {201, 202}
+    assert statuses.count(202) >= CALLERS - PLACED
     assert threads < 40
     assert answered_s < WAIT_S
     for waiter in stack.rest.cluster()["waiters"]:
         stack.rest.call("DELETE", f"/waiters/{waiter['id']}")
     stack.rest.call("DELETE", f"/tickets/{holder['id']}", {"ok": True})
-    stack.rest.call("DELETE", f"/plans/{other['id']}")
