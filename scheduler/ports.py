@@ -93,8 +93,11 @@ class Ledger(Protocol):
         """
         ...
 
-    async def probe_begin(self, *, server: str, lease_s: float) -> int | None:
-        """Begin a probe and give its number, or None while another one of this server is under way."""
+    async def probe_begin(self, *, server: str, lease_s: float, every_s: float = 0.0) -> int | None:
+        """Begin a probe and give its number, or None while another one is under way or began less than `every_s` ago.
+
+        So two timers, or ten workers, ask a server no more often than one.
+        """
         ...
 
     async def probe_end(self, *, server: str, probe: int, seen: ServerSeen) -> bool:

@@ -24,6 +24,7 @@ class SchedulerConfig:
     load_grace_s: float = 30.0
     probe_fast_s: float = 1.5
     probe_slow_s: float = 10.0
+    probe_jitter: float = 0.9
     probe_lease_s: float = 20.0
     max_waiters: int = 10_000
     max_commit_attempts: int = 5

@@ -17,7 +17,10 @@ from scheduler.services.loads import resident_of
 
 
 def servers_due(*, replica: Replica, config: SchedulerConfig, now: float) -> tuple[str, ...]:
-    """Name the servers whose next probe is due: soon where something waits or changes, rarely elsewhere."""
+    """Name the servers whose next probe may be due: soon where something waits or changes, rarely elsewhere.
+
+    A probe that found nothing new moves no replica, so this names too many rather than too few; the ledger knows.
+    """
     return tuple(
         name
         for name, record in replica.servers.items()
@@ -42,7 +45,8 @@ async def server_probe(
     record = ledger.replica.servers.get(server)
     if record is None:
         return False
-    probe = await ledger.probe_begin(server=server, lease_s=config.probe_lease_s)
+    every_s = probe_interval_s(replica=ledger.replica, record=record, config=config) * config.probe_jitter
+    probe = await ledger.probe_begin(server=server, lease_s=config.probe_lease_s, every_s=every_s)
     if probe is None:
         return False
     result = await probe_server(

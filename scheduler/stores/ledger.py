@@ -97,9 +97,9 @@ class RedisLedger:
         sizes = (len(servers), len(footprints), len(weights))
         return bool(await self._step("configure", *empty, *sizes, *(part for row in rows for part in row)))
 
-    async def probe_begin(self, *, server: str, lease_s: float) -> int | None:
-        """Begin a probe and give its number, or None while another one of this server is under way."""
-        return int(await self._step("probe_begin", server, repr(lease_s))) or None
+    async def probe_begin(self, *, server: str, lease_s: float, every_s: float = 0.0) -> int | None:
+        """Begin a probe and give its number, or None while one is under way or began less than `every_s` ago."""
+        return int(await self._step("probe_begin", server, repr(lease_s), repr(every_s))) or None
 
     async def probe_end(self, *, server: str, probe: int, seen: ServerSeen) -> bool:
         """Store what a probe saw; say whether anything but `probed_at` changed."""

@@ -96,3 +96,16 @@ async def test_names_may_hold_what_names_hold(world: World) -> None:
     assert await world.grant_load("t1", "hf.co/x/y:Q4", server="team-b/gpu-1", footprint_mib=1000) is None
     assert await world.grant('t"2\\ü', "hf.co/x/y:Q4", server="team-b/gpu-1", agent="ä b") is None
     assert set(world.tickets) == {"t1", 't"2\\ü'}
+
+
+async def test_a_server_is_not_asked_again_too_soon_whoever_asks(world: World) -> None:
+    """Two timers, or a worker that comes back to a heap of old messages, must not double the probes (C90)."""
+    await world.servers(server())
+    first = await world.ledger.probe_begin(server="gpu-1", lease_s=1.0, every_s=10.0)
+    world.clock.advance(9)
+
+    assert first is not None
+    assert await world.ledger.probe_begin(server="gpu-1", lease_s=1.0, every_s=10.0) is None
+    assert await world.ledger.probe_begin(server="gpu-1", lease_s=1.0, every_s=5.0) is not None
+    world.clock.advance(10)
+    assert await world.ledger.probe_begin(server="gpu-1", lease_s=1.0, every_s=10.0) is not None

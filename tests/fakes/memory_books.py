@@ -66,6 +66,7 @@ class Books:
         self.barriers: dict[str, int] = {}
         self.probes = 0
         self.probing: dict[str, tuple[int, float]] = {}
+        self.probed: dict[str, float] = {}
         self.fair: dict[tuple[str, str], float] = {}
         self.held_intents: dict[str, Mapping[str, Any]] = {}
         self._changed: dict[tuple[str, str], Any] = {}

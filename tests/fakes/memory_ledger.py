@@ -60,12 +60,15 @@ class MemoryLedger:
         """Make these the registered servers, known footprints and crews' weights; say whether anything changed."""
         return configure(self._begin(), servers=servers, footprints=footprints, weights=weights)
 
-    async def probe_begin(self, *, server: str, lease_s: float) -> int | None:
-        """Begin a probe and give its number, or None while another one of this server is under way."""
+    async def probe_begin(self, *, server: str, lease_s: float, every_s: float = 0.0) -> int | None:
+        """Begin a probe and give its number, or None while one is under way or began less than `every_s` ago."""
         books = self._begin()
         running = books.probing.get(server)
         if server not in books.rows.servers or (running is not None and running[1] > books.clock()):
             return None
+        if books.clock() - books.probed.get(server, 0.0) < every_s:
+            return None
+        books.probed[server] = books.clock()
         books.probes += 1
         books.probing[server] = (books.probes, books.clock() + lease_s)
         return books.probes

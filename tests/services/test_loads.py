@@ -11,7 +11,7 @@ from tests.fakes.engine_server import eventually, simulated_engine
 from tests.fakes.memory_ledger import MemoryLedger
 from tests.services.world import SIZES, World, call, ticket_of, waiter_of
 
-SHORT = SchedulerConfig(runner_lease_s=0.06, load_grace_s=0.1, load_patience=0.01)
+SHORT = SchedulerConfig(runner_lease_s=0.06, load_grace_s=0.1, load_patience=0.01, probe_fast_s=0.0, probe_slow_s=0.0)
 
 
 async def on(engine, engine_http, *, config: SchedulerConfig | None = None) -> World:
