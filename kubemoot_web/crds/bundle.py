@@ -159,8 +159,12 @@ def _objects(source: Source, wrong: list[ImportProblem]) -> Iterator[_Found]:
 
 
 def _unpacked(file: str, number: int, tree: Tree) -> Iterator[_Found]:
-    """Take the items out of a List, the way `kubectl get -o yaml` writes them."""
+    """Take the items out of a List, as `kubectl get -o yaml` writes them, or out of a plain array, as JSON has them."""
     value = tree.plain()
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield _Found(file=file, number=number, tree=tree, offset=(index,), value=item)
+        return
     kind = value.get("kind") if isinstance(value, dict) else None
     if isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list):
         for index, item in enumerate(value["items"]):

@@ -79,6 +79,16 @@ def test_a_list_as_kubectl_writes_it_is_unpacked():
     assert [write.key.name for write in found] == ["a", "b"]
 
 
+def test_a_json_array_holds_many_documents_and_an_error_names_the_place_in_it():
+    head = {"apiVersion": "kubemoot.ai/v1alpha1", "kind": "Crew"}
+    good = [{**head, "metadata": {"name": name}} for name in ("lab", "studio")]
+
+    assert [write.key.name for write in writes(json.dumps(good))] == ["lab", "studio"]
+    (problem,) = refusals(json.dumps([*good, {**head, "metadata": {"name": "UPPER"}}], indent=1))
+    assert (problem.document, problem.field) == (1, "metadata.name")
+    assert problem.line > 10
+
+
 def test_an_unknown_field_is_refused_with_its_path_and_what_is_known():
     """C76: a mistyped field was taken without a word, and had no effect."""
     text = server("gpu-1", spec="  scheduling:\n    memoryMib: 1\n    futureField: 7\n  colour: red\n")
