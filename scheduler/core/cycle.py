@@ -121,13 +121,19 @@ def _turn(work: _Pass, waiter: Waiter) -> Turn:
 def _grant_load(work: _Pass) -> bool:
     """Begin the most urgent load or eviction, if any group wants one."""
     _count_newcomers(work)
+    # Where everybody queues follows from the line alone, first to last: what they were told before does not count.
+    queues: dict[tuple[str, str], list[Turn]] = {}
+    work.snapshot = replace(work.snapshot, queues=queues)
     wanting = []
     for group in work.waiting:
-        decision = _decide(work, group.head)
+        decision, place = _decide(work, group.head), 0
         work.decisions[group.head.id] = decision
-        place = 0
-        if isinstance(decision, Queue) and len(group.members) > 1:
-            place, decision = _first_to_move(work, group, decision)
+        if isinstance(decision, Queue):
+            line = queues.setdefault((decision.server, decision.model), [])
+            for waiter in group.members:
+                insort(line, _turn(work, waiter))
+            if len(group.members) > 1:
+                place, decision = _first_to_move(work, group, decision)
         if isinstance(decision, Load | Evict):
             load_s = work.snapshot.servers[decision.server].load_seconds(decision.footprint_mib)
             urgency = replace(group, members=group.members[place:]).urgency(now=work.snapshot.now, load_s=load_s)
@@ -164,17 +170,12 @@ def _first_to_move(work: _Pass, group: Group, queue: Decision) -> tuple[int, Dec
 
 
 def _count_newcomers(work: _Pass) -> None:
-    """Let newcomers count where they wait: the ledger does not know yet what they were told."""
-    turns: dict[tuple[str, str], list[Turn]] = {}
+    """Let what newcomers wait for protect it: the ledger does not know yet what they were told."""
     for group in work.waiting:
         decision = work.decisions[group.head.id]
-        newcomers = [waiter for waiter in group.members if not waiter.model]
+        newcomers = {waiter.id: waiter.arrived_at for waiter in group.members if not waiter.model}
         if newcomers and isinstance(decision, Queue | Wait):
-            waiting = {waiter.id: waiter.arrived_at for waiter in newcomers}
-            work.snapshot = work.snapshot.with_waiting(model=decision.model, waiting=waiting)
-        if newcomers and isinstance(decision, Queue):
-            turns.setdefault((decision.server, decision.model), []).extend(_turn(work, each) for each in newcomers)
-    work.snapshot = work.snapshot.with_queues(turns)
+            work.snapshot = work.snapshot.with_waiting(model=decision.model, waiting=newcomers)
 
 
 def _grant(work: _Pass, waiter: Waiter, decision: Grant) -> None:

@@ -1,7 +1,7 @@
 """An immutable picture of the cluster, and what-if copies of it. Field meanings are those of scheduling.md 2."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -54,12 +54,12 @@ class ClusterSnapshot:
         return self.demand.get(model, NO_DEMAND)
 
     def queued_ahead(self, *, server: Server, model: str, request: CallRequest) -> int:
-        """Count the calls that queue on a copy before the request's turn."""
-        turns = self.queues.get((server.name, model))
-        if turns is not None and request.turn is not None:
+        """Count the calls that queue on a copy before the request's turn; all of them where it has none."""
+        turns = self.queues.get((server.name, model), ())
+        if request.turn is not None:
             return bisect_left(turns, request.turn)
         resident = server.warm.get(model)
-        return resident.queued if resident is not None else len(turns or ())
+        return len(turns) if resident is None else resident.queued
 
     def footprint(self, *, server: Server, model: str) -> int | None:
         """Look up a model's footprint: here, else where it is resident, else by what is known of the model."""
@@ -100,28 +100,18 @@ class ClusterSnapshot:
         return replace(self, servers={**self.servers, server.name: server})
 
     def without_waiter(self, waiter: str) -> "ClusterSnapshot":
-        """Copy the snapshot without a waiter's demand and turns; the snapshot itself when it has none."""
-        demand = {
-            model: replace(demand, waiting={key: at for key, at in demand.waiting.items() if key != waiter})
-            for model, demand in self.demand.items()
-            if waiter in demand.waiting
-        }
-        queues = {
-            place: tuple(turn for turn in turns if turn[-1] != waiter)
-            for place, turns in self.queues.items()
-            if any(turn[-1] == waiter for turn in turns)
-        }
-        if not demand and not queues:
+        """Copy the snapshot without a waiter's demand; the snapshot itself when it has none."""
+        wanted = {model: d for model, d in self.demand.items() if waiter in d.waiting}
+        if not wanted:
             return self
-        return replace(self, demand={**self.demand, **demand}, queues={**self.queues, **queues})
+        changed = {
+            model: replace(demand, waiting={key: at for key, at in demand.waiting.items() if key != waiter})
+            for model, demand in wanted.items()
+        }
+        return replace(self, demand={**self.demand, **changed})
 
     def with_waiting(self, *, model: str, waiting: Mapping[str, float]) -> "ClusterSnapshot":
         """Copy the snapshot with more waiters for a model."""
         demand = self.demand_of(model)
         changed = replace(demand, waiting={**demand.waiting, **waiting})
         return replace(self, demand={**self.demand, model: changed})
-
-    def with_queues(self, turns: Mapping[tuple[str, str], Iterable[Turn]]) -> "ClusterSnapshot":
-        """Copy the snapshot with more turns queueing on copies; turns that queue there already stay one."""
-        longer = {place: sorted({*self.queues.get(place, ()), *more}) for place, more in turns.items()}
-        return replace(self, queues={**self.queues, **longer}) if longer else self
