@@ -13,6 +13,7 @@ from kubemoot_web.management.supervisor import CannotRun, Supervisor
 from kubemoot_web.models import ApiToken
 
 MEMORY_BY_PORT = {11501: 32768, 11502: 24576}  # as deploy/demo.yaml names them
+MODELS = ("qwen3:8b", "qwen3:14b", "qwen3:32b", "gpt-oss:20b")
 TOKEN_NAME = "demo agents"  # noqa: S105 - the name under which the token is listed
 TOKEN_LIFETIME = timedelta(days=30)
 
@@ -24,7 +25,8 @@ async def start(*, supervisor: Supervisor, address: str, data: Path) -> None:
         CannotRun: one of the programs does not start, or the resources are refused.
     """
     ports = {wanted: programs.free_port(wanted=wanted) for wanted in MEMORY_BY_PORT}
-    await supervisor.start(programs.simulator(servers={ports[port]: memory for port, memory in MEMORY_BY_PORT.items()}))
+    servers = {ports[port]: memory for port, memory in MEMORY_BY_PORT.items()}
+    await supervisor.start(programs.simulator(servers=servers, models=MODELS))
     await asyncio.to_thread(_write_manifest, ports=ports, path=data / "demo.yaml")
     await _apply(path=data / "demo.yaml")
     await ApiToken.objects.filter(name=TOKEN_NAME).adelete()

@@ -6,7 +6,7 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from django.conf import settings
@@ -81,8 +81,8 @@ def demo_agents(*, address: str, environment: Mapping[str, str]) -> Program:
     )
 
 
-def simulator(*, servers: Mapping[int, int]) -> Program:
-    """Describe the simulated model servers: memory in MiB by port."""
+def simulator(*, servers: Mapping[int, int], models: Sequence[str]) -> Program:
+    """Describe the simulated model servers: memory in MiB by port, and the models on their disks."""
     places = tuple(f"--server={port}:{memory}" for port, memory in servers.items())
 
     async def all_listen() -> bool:
@@ -90,7 +90,10 @@ def simulator(*, servers: Mapping[int, int]) -> Program:
 
     return Program(
         name="gpus",
-        command=(sys.executable, "-m", "providers.simulator", f"--answer-tokens={ANSWER_TOKENS}", *places),
+        command=(
+            *(sys.executable, "-m", "providers.simulator"),
+            *(f"--answer-tokens={ANSWER_TOKENS}", f"--models={','.join(models)}", *places),
+        ),
         folder=settings.BASE_DIR,
         is_ready=all_listen,
         ready_within_s=30,

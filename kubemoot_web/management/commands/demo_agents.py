@@ -2,27 +2,26 @@
 
 One round of a crew: the coordinator selects agents (POST /plans), each of them thinks a little and then makes its call
 (POST /tickets, waiting where it must), talks to the engine it was given, keeps its ticket alive meanwhile, and gives
-it back with what it used. The crews start their rounds at different beats, so that they meet and have to wait.
+it back with what it used. A background job asks for a ticket without having been selected.
 """
 
 import asyncio
 import os
 import signal
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, cycle
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from kubemoot_web.management.demo_scenes import SCENES, Part, Scene
 from kubemoot_web.management.http_json import exchange
 
-CREWS = {
-    "lab": (("default/analyst", "default/researcher"), 2.0),
-    "studio": (("default/rules-keeper", "default/scout"), 3.5),
-}
-THINKING_S = (0.5, 1.5)  # how long the first and the second selected agent triage before they call
+THINKING_S = 0.5  # how long the first selected agent triages before it calls; each further one takes as much more
+BREATH_S = 2.0  # after something went wrong
 WAIT_S = 20
 QUESTION = "Compare the two plans on the table and say which one you would take, and why."
 
@@ -58,35 +57,53 @@ class Command(BaseCommand):
         asyncio.run(self._talk(Api(address=options["address"].rstrip("/"), token=token)))
 
     async def _talk(self, api: Api) -> None:
-        """Run every crew's rounds side by side."""
+        """Play one scene after another, and begin again."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, os._exit, 0)  # blocked threads end with us
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(max_workers=32))
-        async with asyncio.TaskGroup() as crews:
-            for crew, (agents, pause_s) in CREWS.items():
-                crews.create_task(self._rounds(api, crew=crew, agents=agents, pause_s=pause_s))
+        rounds = count(1)
+        for scene in cycle(SCENES):
+            await self._play(api, scene=scene, rounds=rounds)
 
-    async def _rounds(self, api: Api, *, crew: str, agents: tuple[str, ...], pause_s: float) -> None:
-        """Hold one discussion after another."""
-        for number in count(1):
+    async def _play(self, api: Api, *, scene: Scene, rounds: Iterator[int]) -> None:
+        """Run the parts of a scene side by side."""
+        until = asyncio.get_running_loop().time() + scene.lasts_s
+        async with asyncio.TaskGroup() as parts:
+            for part in scene.parts:
+                parts.create_task(self._repeat(api, part=part, until=until, rounds=rounds))
+
+    async def _repeat(self, api: Api, *, part: Part, until: float, rounds: Iterator[int]) -> None:
+        """Hold one round after another until the scene is over."""
+        clock = asyncio.get_running_loop().time
+        await asyncio.sleep(part.begins_after_s)
+        while clock() < until:
             try:
-                await self._round(api, thread=f"demo-{crew}-{os.getpid()}-{number}", agents=agents)
-            except OSError as error:
-                self.stdout.write(f"{crew}: Kubemoot or an engine cannot be reached ({error}); trying again.")
-            await asyncio.sleep(pause_s)
+                await self._round(api, part=part, thread=f"demo-{part.crew}-{os.getpid()}-{next(rounds)}")
+            except* OSError as errors:
+                self.stdout.write(f"{part.crew}: Kubemoot or an engine cannot be reached ({errors.exceptions[0]}).")
+                await asyncio.sleep(BREATH_S)
+            await asyncio.sleep(part.pause_s)
 
-    async def _round(self, api: Api, *, thread: str, agents: tuple[str, ...]) -> None:
-        """Select the agents and let them make their calls."""
-        status, planned = await api.call("POST", "/plans", {"agents": agents, "thread": thread})
-        if status >= 400:
-            self.stdout.write(f"{thread}: planning was refused: {planned['error']['message']}")
+    async def _round(self, api: Api, *, part: Part, thread: str) -> None:
+        """Select the agents and let them make their calls; a job just calls."""
+        if not part.is_job:
+            status, planned = await api.call("POST", "/plans", {"agents": part.agents, "thread": thread})
+            if status >= 400:
+                self.stdout.write(f"{thread}: planning was refused: {planned['error']['message']}")
+                await asyncio.sleep(BREATH_S)
+                return
         async with asyncio.TaskGroup() as calls:
-            for agent, thinking_s in zip(agents, THINKING_S, strict=True):
-                calls.create_task(self._contribute(api, agent=agent, thread=thread, thinking_s=thinking_s))
+            for place, agent in enumerate(part.agents, start=1):
+                thinking_s = 0.0 if part.is_job else place * THINKING_S
+                calls.create_task(
+                    self._contribute(api, agent=agent, thread=thread, is_job=part.is_job, thinking_s=thinking_s)
+                )
 
-    async def _contribute(self, api: Api, *, agent: str, thread: str, thinking_s: float) -> None:
+    async def _contribute(self, api: Api, *, agent: str, thread: str, is_job: bool, thinking_s: float) -> None:
         """Make one agent's call, or stand aside."""
         await asyncio.sleep(thinking_s)
         wish = {"agent": agent, "thread": thread, "phase": "mulling", "promptTokens": 200, "wait": WAIT_S}
+        if is_job:
+            wish |= {"priority": "background", "purpose": "summary"}
         status, answer = await api.call("POST", "/tickets", wish)
         while status == 202:
             status, answer = await api.call("GET", f"/waiters/{answer['waiter']}?wait={WAIT_S}")

@@ -1,0 +1,61 @@
+"""The demo tells a story: everybody in it exists, and memory is always too short for all of it."""
+
+from itertools import product
+
+import yaml
+from django.conf import settings
+
+from kubemoot_web.management.demo import MEMORY_BY_PORT, MODELS
+from kubemoot_web.management.demo_scenes import SCENES
+from providers.simulator.catalog import parse_models
+from scheduler.core.snapshot import Server
+
+DOCUMENTS = list(yaml.safe_load_all((settings.BASE_DIR / "deploy" / "demo.yaml").read_text()))
+
+
+def of_kind(kind: str) -> list[dict]:
+    return [document for document in DOCUMENTS if document["kind"] == kind]
+
+
+def test_every_agent_of_a_scene_is_registered_in_the_crew_that_it_plays_for():
+    crews = {
+        f"default/{agent['metadata']['name']}": agent["metadata"]["labels"]["kubemoot.ai/crew"]
+        for agent in of_kind("Agent")
+    }
+
+    played = {(agent, part.crew) for scene in SCENES for part in scene.parts for agent in part.agents}
+
+    assert played == set(crews.items())
+
+
+def test_the_engines_have_exactly_the_models_that_are_declared_with_their_sizes():
+    declared = {model["spec"]["model"]: model["spec"]["vramMib"] for model in of_kind("Model")}
+
+    assert {name: m.footprint_mib for name, m in parse_models(",".join(MODELS)).items()} == declared
+
+
+def test_all_but_one_model_fit_at_once_and_never_all_of_them():
+    """A demo whose models all fit stands still after a minute: nothing is loaded or unloaded any more."""
+    sizes = [model.footprint_mib for model in parse_models(",".join(MODELS)).values()]
+    rooms = [Server(name=str(mib), total_mib=mib).usable_mib for mib in MEMORY_BY_PORT.values()]
+
+    def fit(some: list[int]) -> bool:
+        return any(
+            all(
+                sum(size for size, at in zip(some, places, strict=True) if at == place) <= room
+                for place, room in enumerate(rooms)
+            )
+            for places in product(range(len(rooms)), repeat=len(some))
+        )
+
+    assert not fit(sizes)
+    assert all(fit([other for other in sizes if other != size]) for size in sizes)
+
+
+def test_two_callers_meet_at_one_slot_and_a_background_job_meets_a_rush():
+    crowded = [scene for scene in SCENES if sum("default/researcher" in part.agents for part in scene.parts) > 1]
+    rush = SCENES[-1]
+
+    assert crowded
+    assert [part.is_job for part in rush.parts if part.crew == "archive"] == [True]
+    assert rush.lasts_s > 30, "a drain begins after two thirds of the archivist's 45 s"
