@@ -88,10 +88,12 @@ def card_of(*, snapshot: ClusterSnapshot, server: Server, record: ServerRecord) 
         memory=memory_of(snapshot=snapshot, server=server),
         copies=tuple(
             _copy(snapshot=snapshot, server=server, resident=resident)
-            for model, resident in server.known.items()
-            if model not in server.loading
+            for resident in server.residents
+            if resident.model not in server.loading
         ),
-        loads=tuple(_loading(snapshot=snapshot, server=server, model=model) for model in server.loading),
+        loads=tuple(
+            _loading(snapshot=snapshot, server=server, model=model) for model in (*server.loading, *sorted(server.lost))
+        ),
         places=tuple(_place(ticket) for ticket in server.tickets),
         drain=messages.draining_for(agent=drain.agent, model=drain.model, victims=drain.victims) if drain else "",
         drain_since=moment(drain.since) if drain else None,

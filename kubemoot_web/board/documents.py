@@ -60,7 +60,7 @@ def memory_doc(*, snapshot: ClusterSnapshot, server: Server) -> dict[str, int | 
     """Write a server's memory in MiB; null where nothing is known, free never below zero."""
     free = snapshot.free_mib(server)
     resident = _sum_mib(snapshot, server, [resident.model for resident in server.residents])
-    reserved = _sum_mib(snapshot, server, list(server.loading))
+    reserved = _sum_mib(snapshot, server, [*server.loading, *server.lost])
     return {
         "totalMiB": server.total_mib,
         "usableMiB": server.usable_mib,

@@ -46,10 +46,13 @@ class _Piece:
 
 def memory_of(*, snapshot: ClusterSnapshot, server: Server) -> Memory:
     """Draw a server's memory. The pieces never sum up to more than the bar, nor to less than the server has."""
-    sizes = {m: snapshot.footprint(server=server, model=m) for m in (*server.warm, *server.loading)}
+    sizes = {
+        m: snapshot.footprint(server=server, model=m)
+        for m in (*(r.model for r in server.warm_copies), *server.loading, *server.lost)
+    }
     unknown = tuple(model for model, mib in sizes.items() if mib is None)
     pieces = [
-        _Piece(kind="loading" if model in server.loading else "held", label=model, mib=mib, shade=place % SHADES)
+        _Piece(kind="held" if model in server.warm else "loading", label=model, mib=mib, shade=place % SHADES)
         for place, (model, mib) in enumerate(sizes.items())
         if mib is not None
     ]

@@ -11,8 +11,9 @@ def ticket_for(*, waiter: Waiter, decision: Grant, snapshot: ClusterSnapshot) ->
     The ticket's id comes from the waiter's: nobody knows it before it is handed out, and a waiter is served once.
     """
     now = snapshot.now
-    copy = snapshot.servers[decision.server].copy_name(decision.model)
-    footprint = decision.footprint_mib if isinstance(decision, Load | Evict) else None
+    server = snapshot.servers[decision.server]
+    copy = server.copy_name(decision.model)
+    footprint = snapshot.footprint(server=server, model=decision.model)
     evicts = decision.evicts if isinstance(decision, Evict) else ()
     ticket = Ticket(
         id=f"t-{waiter.id}",
@@ -36,9 +37,13 @@ def ticket_for(*, waiter: Waiter, decision: Grant, snapshot: ClusterSnapshot) ->
         waiter=waiter.id,
         plan=None,
     )
-    if footprint is None:
+    if not isinstance(decision, Load | Evict):
         return ticket, None
     load = LoadUnderWay(
-        server=decision.server, model=decision.model, footprint_mib=footprint, started_at=now, evicts=evicts
+        server=decision.server,
+        model=decision.model,
+        footprint_mib=decision.footprint_mib,
+        started_at=now,
+        evicts=evicts,
     )
     return ticket, load

@@ -31,7 +31,11 @@ class ServerConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSeen:
-    """What probes and loads found on a server. `models` None: it did not say what it has on disk."""
+    """What probes and loads found on a server. `models` None: it did not say what it has on disk.
+
+    `observed` are the footprints of models that were once seen in its memory, `estimated` those of what lies on its
+    disk, by its size. MiB.
+    """
 
     phase: str = "pending"
     ready: bool = False
@@ -39,6 +43,8 @@ class ServerSeen:
     detail: str = ""
     residents: tuple[Resident, ...] = ()
     models: tuple[str, ...] | None = None
+    observed: dict[str, int] = field(default_factory=dict)
+    estimated: dict[str, int] = field(default_factory=dict)
     version: str | None = None
     probed_at: float | None = None
 

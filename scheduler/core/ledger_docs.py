@@ -35,7 +35,7 @@ def to_doc(value: Any) -> Any:
 
 def server_record(doc: Mapping[str, Any]) -> ServerRecord:
     """Read a server's document."""
-    seen = _plain(ServerSeen, doc["seen"], residents=_residents, models=_optional_texts)
+    seen = _plain(ServerSeen, doc["seen"], residents=_residents, models=_optional_texts, observed=dict, estimated=dict)
     learned = _plain(ServerLearned, doc["learned"], blocked_until=dict, failures=dict)
     return ServerRecord(config=_plain(ServerConfig, doc["config"]), seen=seen, learned=learned)
 

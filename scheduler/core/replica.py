@@ -4,6 +4,7 @@ House rules: a delta replaces or removes one document; deltas are applied in the
 derived (servers, groups) is remembered until a document it rests on changes.
 """
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -49,7 +50,11 @@ class Replica:
         self.intents: dict[str, Intent] = {}
         self.uses: dict[str, Use] = {}
         self.selected: dict[str, Use] = {}
-        self.footprints: dict[str, int | None] = {}
+        self.declared: dict[str, int | None] = {}
+        self.observed: dict[str, int | None] = {}
+        self.estimated: dict[str, int | None] = {}
+        # Observed once, else declared, else by the size on disk (scheduling rules, section 2).
+        self.footprints = ChainMap(self.observed, self.declared, self.estimated)
         self.weights: dict[str, float] = {}
         self._tables: dict[str, dict[str, Any]] = {
             "server": self.servers,
@@ -61,7 +66,7 @@ class Replica:
             "intent": self.intents,
             "use": self.uses,
             "selected": self.selected,
-            "footprint": self.footprints,
+            "footprint": self.declared,
             "weight": self.weights,
         }
         self._built: dict[str, Server] = {}
@@ -77,7 +82,7 @@ class Replica:
 
     def reset(self, *, version: int, deltas: Iterable[Delta]) -> None:
         """Start again from a full copy."""
-        for table in self._tables.values():
+        for table in (*self._tables.values(), self.observed, self.estimated):
             table.clear()
         self._built.clear()
         self._tickets_on.clear()
@@ -114,10 +119,18 @@ class Replica:
         after = None if doc is None else READERS[table](doc) if table in READERS else doc
         if after is not None:
             rows[key] = after
-        if table == "server" or table == "drain":
+        if table in ("server", "drain"):
             self._built.pop(key, None)
+        if table == "server":
+            self._learn_sizes(self.servers.get(key))
         elif table in ("ticket", "load"):
             self._touch_holder(table=table, key=key, before=before, after=after)
+
+    def _learn_sizes(self, record: ServerRecord | None) -> None:
+        """Take in what a server taught about sizes; a size once observed stays known when the server is gone."""
+        if record is not None:
+            self.observed.update(record.seen.observed)
+            self.estimated.update(record.seen.estimated)
 
     def _touch_holder(self, *, table: str, key: str, before: Any, after: Any) -> None:
         for value in (before, after):

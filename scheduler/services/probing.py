@@ -1,8 +1,9 @@
 """Keeps the ledger's picture of each server true: who is probed when, and what a probe changes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from providers.core.engines.base import ProbeFailure
+from providers.core.footprint import estimate_mib
 from providers.core.health import Health, HealthPhase, LoadFinished, LoadHung, next_health
 from providers.core.types import EngineKind, Observation
 from providers.ports import EngineApi
@@ -78,8 +79,10 @@ def seen_after(*, before: ServerRecord, outcome: Observation | ProbeFailure, ask
     loads = LoadHung(detail=problem) if problem else LoadFinished()
     health = next_health(previous=health, event=loads, now=asked_at)
     residents, models, version = known.residents, known.models, known.version
+    estimated = known.estimated
     if isinstance(outcome, Observation):
         residents = _residents(outcome=outcome, before=known.residents)
+        estimated = _estimated(outcome)
         models = None if outcome.available is None else tuple(sorted(m.model for m in outcome.available))
         version = outcome.version
     return ServerSeen(
@@ -89,9 +92,22 @@ def seen_after(*, before: ServerRecord, outcome: Observation | ProbeFailure, ask
         detail=health.detail,
         residents=residents,
         models=models,
+        observed=known.observed | _observed((*known.residents, *residents)),
+        estimated=estimated,
         version=version,
         probed_at=health.probed_at,
     )
+
+
+def _observed(residents: Iterable[Resident]) -> dict[str, int]:
+    """Map what was seen in memory to its size; what spilled shows less than it needs, and teaches nothing."""
+    return {r.model: r.footprint_mib for r in residents if r.footprint_mib and not r.spilling}
+
+
+def _estimated(outcome: Observation) -> dict[str, int]:
+    """Map what lies on the disk to the memory it will roughly take."""
+    found = outcome.available or ()
+    return {model.model: estimate_mib(size_mib=model.size_mib) for model in found if model.size_mib}
 
 
 def _residents(*, outcome: Observation, before: Sequence[Resident]) -> tuple[Resident, ...]:

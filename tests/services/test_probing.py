@@ -15,7 +15,7 @@ from tests.services.world import World, call
 RECORD = ServerRecord(config=ServerConfig(name="gpu-1", kind="ollama", endpoint="http://gpu-1"))
 GOOD = Observation(
     loaded=(LoadedCopy(model="qwen3:14b", footprint_mib=10240, context_length=4096),),
-    available=(AvailableModel(model="qwen3:8b"), AvailableModel(model="qwen3:14b")),
+    available=(AvailableModel(model="qwen3:8b", size_mib=5000), AvailableModel(model="qwen3:14b")),
     version="0.11",
 )
 SILENT = ProbeFailure(kind=FailureKind.NO_ANSWER, detail="The connection was refused.")
@@ -35,6 +35,8 @@ def test_a_good_probe_makes_a_server_ready_with_what_it_holds():
         since=10.0,
         residents=(Resident(model="qwen3:14b", footprint_mib=10240, context_length=4096),),
         models=("qwen3:14b", "qwen3:8b"),
+        observed={"qwen3:14b": 10240},
+        estimated={"qwen3:8b": 6000},
         version="0.11",
         probed_at=10.0,
     )
@@ -74,6 +76,30 @@ def test_green_probes_do_not_hide_that_loads_do_not_finish():
     assert (seen.phase, seen.ready, seen.detail) == ("degraded", True, "The load of qwen3:32b did not finish.")
     healed = seen_after(before=replace(RECORD, seen=seen), outcome=GOOD, asked_at=3.0)
     assert (healed.phase, healed.detail) == ("ready", "")
+
+
+def test_a_size_once_observed_stays_known_and_spilling_teaches_nothing():
+    """Declared sizes are guesses, disk sizes too; what was seen in memory is a fact (C26)."""
+    gone = replace(GOOD, loaded=())
+    spilled = replace(GOOD, loaded=(LoadedCopy(model="big:70b", footprint_mib=20981, host_mib=23842),))
+
+    assert after(RECORD, (1.0, GOOD), (2.0, gone)).observed == {"qwen3:14b": 10240}
+    assert after(RECORD, (1.0, spilled)).observed == {}
+
+
+async def test_a_model_whose_size_nobody_declared_is_placed_by_its_size_on_disk():
+    """Otherwise a person with Ollama and no declared sizes would wait for ever."""
+    world = await World().holding()
+    await world.ledger.configure(
+        servers=[record.config for record in world.ledger.replica.servers.values()], footprints={}, weights={}
+    )
+    probe = await world.ledger.probe_begin(server="gpu-1", lease_s=1)
+    seen = ServerSeen(phase="ready", ready=True, models=("mistral:7b",), estimated={"mistral:7b": 5000}, probed_at=2e3)
+    await world.ledger.probe_end(server="gpu-1", probe=probe, seen=seen)
+
+    await world.submit(call("default/a", "mistral:7b"))
+
+    assert [(load.model, load.footprint_mib) for load in world.effects.loads] == [("mistral:7b", 5000)]
 
 
 def test_a_second_name_of_the_same_weights_is_no_second_copy():
