@@ -81,6 +81,19 @@ class Ledger(Protocol):
         """Return once the replica is past version `after`, or when the time is over."""
         ...
 
+    async def wait_until_settled(self, *, waiter: str, timeout_s: float) -> bool:
+        """Sleep until this wait is over, and say so; False when the time is over first.
+
+        Over: its place is ready, it stood aside, or the replica knows no such waiter. What happens to others wakes
+        nobody, and an end that comes between asking and sleeping is not missed.
+        """
+        ...
+
+    @property
+    def wake_ups(self) -> int:
+        """Count the sleeping callers that this process has woken because their wait was over."""
+        ...
+
     # Configuration and observation
 
     async def configure(

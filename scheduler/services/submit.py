@@ -11,6 +11,7 @@ from scheduler.core.calls import Call
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import GrantChange, Plan, Settled
 from scheduler.core.replica import Replica
+from scheduler.core.settling import is_settled
 from scheduler.core.types import Ticket, TicketState, Waiter
 from scheduler.ports import Clock, Effects, Ids, Ledger, TicketGone
 from scheduler.services.cycle import apply_effects, plan_changes, run_cycle
@@ -61,7 +62,6 @@ async def call_wait(
     """
     deadline = now() + wait_s
     while True:
-        version = ledger.replica.version
         settled = await ledger.pick_up(waiter=waiter, now=now())
         if settled is not None:
             return settled
@@ -69,7 +69,9 @@ async def call_wait(
         if left_s <= 0:
             return StillWaiting(waiter=await _known_waiter(ledger=ledger, waiter=waiter))
         look_s = min(left_s, config.waiter_lease_s / LEASES_PER_LOOK)
-        await _until_news(ledger=ledger, waiter=waiter, after=version, now=now, until=now() + look_s)
+        if is_settled(replica=ledger.replica, waiter=waiter):
+            await ledger.catch_up()  # the replica is behind what was just asked of the ledger
+        await ledger.wait_until_settled(waiter=waiter, timeout_s=look_s)
 
 
 async def call_give_up(*, ledger: Ledger, effects: Effects, config: SchedulerConfig, waiter: str, now: float) -> bool:
@@ -117,9 +119,9 @@ async def _with_plan(*, ledger: Ledger, call: Call, now: float) -> Call:
 
 
 def _plan_of(*, replica: Replica, call: Call) -> Plan | None:
-    return next(
-        (p for p in replica.plans.values() if p.agent == call.agent and p.thread == call.thread and call.thread), None
-    )
+    """Find the agent's plan in the call's thread; a call that names no thread means the oldest one."""
+    own = [p for p in replica.plans.values() if p.agent == call.agent and call.thread in ("", p.thread)]
+    return min(own, key=lambda plan: (plan.created_at, plan.id), default=None)
 
 
 async def _known_waiter(*, ledger: Ledger, waiter: str) -> Waiter:
@@ -129,22 +131,3 @@ async def _known_waiter(*, ledger: Ledger, waiter: str) -> Waiter:
     if waiter not in ledger.replica.waiters:
         raise TicketGone(waiter)
     return ledger.replica.waiters[waiter]
-
-
-async def _until_news(*, ledger: Ledger, waiter: str, after: int, now: Clock, until: float) -> None:
-    """Sleep until the replica says that the wait may be over, or until the time to show oneself alive."""
-    while not is_settled(replica=ledger.replica, waiter=waiter):
-        left_s = until - now()
-        if left_s <= 0:
-            return
-        await ledger.wait_for_change(after=after, timeout_s=left_s)
-        after = ledger.replica.version
-
-
-def is_settled(*, replica: Replica, waiter: str) -> bool:
-    """Say whether a waiter has its ticket ready, stood aside, or is gone."""
-    known = replica.waiters.get(waiter)
-    if known is None or known.stood_aside is not None:
-        return True
-    ticket = None if known.ticket is None else replica.tickets.get(known.ticket)
-    return ticket is not None and ticket.state is TicketState.ACTIVE

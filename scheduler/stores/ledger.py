@@ -36,7 +36,7 @@ from scheduler.stores.link import Link
 JOURNAL_LENGTH = 20_000
 TIMEOUT_S = 2.0
 BLOCK_S = 5.0
-LISTS = ("evicted", "evicts", "residents", "candidates")
+LISTS = ("evicted", "evicts", "residents", "sizes_mib", "candidates")
 
 
 class RedisLedger:
@@ -83,6 +83,15 @@ class RedisLedger:
     async def wait_for_change(self, *, after: int, timeout_s: float) -> None:
         """Return once the replica is past version `after`, or when the time is over."""
         await self._feed.wait_for_change(after=after, timeout_s=timeout_s)
+
+    async def wait_until_settled(self, *, waiter: str, timeout_s: float) -> bool:
+        """Sleep until this wait is over, and say so; False when the time is over first."""
+        return await self._feed.bells.sleep(waiter=waiter, timeout_s=timeout_s)
+
+    @property
+    def wake_ups(self) -> int:
+        """Count the sleeping callers that this process has woken because their wait was over."""
+        return self._feed.bells.rung
 
     async def configure(
         self, *, servers: Sequence[ServerConfig], footprints: Mapping[str, int], weights: Mapping[str, float]

@@ -1,7 +1,8 @@
 """Keeps a process's replica at the ledger's present: own steps at once, those of others from the journal.
 
-House rules: versions are applied one by one and in order; a gap, an unknown epoch (the server began anew) or a lost
-connection ends in a full reload, never in a guess.
+House rules: versions are applied one by one and in order; a gap, an unknown epoch (the server began anew), a lost
+connection or an entry that cannot be read ends in a full reload, never in a guess. Whatever happens, the following goes
+on; until a reload succeeds the replica stays what it was.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from redis.exceptions import RedisError
 
 from scheduler.core.replica import Replica
 from scheduler.ports import LedgerUnavailable
+from scheduler.stores.bells import Bells
 from scheduler.stores.ledger_scripts import script
 from scheduler.stores.link import Link
 
@@ -21,6 +23,8 @@ log = logging.getLogger(__name__)
 
 PAGE = 500
 RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)
+PAUSE_S = 0.001
+"""Between two readings: under load they bring many entries at once, where each alone would cost a round trip."""
 Entry = Sequence[Any]
 
 
@@ -29,6 +33,7 @@ class ReplicaFeed:
 
     def __init__(self, *, replica: Replica, link: Link, follower: Link, root: str, block_s: float) -> None:
         self.replica = replica
+        self.bells = Bells(replica=replica)
         self._link = link
         self._follower = follower
         self._root = root
@@ -36,6 +41,7 @@ class ReplicaFeed:
         self._block_ms = int(block_s * 1000)
         self._epoch = b""
         self._cursor = b"0-0"
+        self._is_torn = False
         self._moved = asyncio.Event()
         self._reading = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -57,12 +63,14 @@ class ReplicaFeed:
         """Take in a step of this process, with whatever others did before it."""
         if epoch == self._epoch and version <= self.replica.version:
             return
-        if epoch == self._epoch and version == self.replica.version + 1:
-            self._apply(version, deltas)
+        if epoch == self._epoch and version == self.replica.version + 1 and self._apply(version, deltas):
             return
-        async with self._reading:
-            if epoch != self._epoch or version > self.replica.version:
-                await self._read_on()
+        try:
+            async with self._reading:
+                if epoch != self._epoch or version > self.replica.version or self._is_torn:
+                    await self._read_on()
+        except LedgerUnavailable as problem:  # the step was carried out: its caller must hear its result
+            log.warning("ledger_feed_behind problem=%s", problem)
 
     async def catch_up(self) -> None:
         """Bring the replica up to the ledger's present version."""
@@ -80,6 +88,9 @@ class ReplicaFeed:
             return
 
     async def _read_on(self) -> None:
+        if self._is_torn:
+            await self._reload(even_older=True)
+            return
         known = await self._link.call("HMGET", f"{self._root}:meta", "version", "epoch")
         version, epoch = int(known[0] or 0), known[1]
         if epoch != self._epoch or version < self.replica.version or version > self.replica.version + 10 * PAGE:
@@ -101,26 +112,47 @@ class ReplicaFeed:
         version, epoch, deltas, cursor = await self._link.run(script("read"), root=self._root, args=("", "", "{}"))
         if epoch == self._epoch and version <= self.replica.version and not even_older:
             return
-        self.replica.reset(version=version, deltas=json.loads(deltas))
-        self._epoch, self._cursor = epoch, cursor
+        try:
+            rows = json.loads(deltas)
+            Replica(config=self.replica.config).reset(version=version, deltas=rows)  # before anything is thrown away
+        except Exception as problem:
+            raise LedgerUnavailable(f"its documents cannot be read: {problem!r}") from problem
+        self.replica.reset(version=version, deltas=rows)
+        self._epoch, self._cursor, self._is_torn = epoch, cursor, False
         self._notify()
+        self.bells.ring_all()
 
     def _take_page(self, page: Sequence[Entry]) -> bool:
         """Apply journal entries; False when the thread is lost."""
-        for entry_id, (_, text) in page:
-            number, epoch, _, deltas, _ = text.split(b"\n")
-            version = int(number)
+        for entry_id, fields in page:
+            try:
+                _, text = fields
+                number, epoch, rest = text.split(b"\n", 2)
+                version = int(number)
+            except ValueError:
+                log.warning("ledger_entry_unread id=%s", entry_id)
+                self._is_torn = True  # reading on would find it again
+                return False
             if epoch != self._epoch or version > self.replica.version + 1:
                 return False
-            if version == self.replica.version + 1:
-                self._apply(version, deltas)
-            if _order(entry_id) > _order(self._cursor):
-                self._cursor = entry_id
+            if version == self.replica.version + 1 and not self._apply(version, rest.split(b"\n", 2)[1]):
+                return False
+        if page and _order(page[-1][0]) > _order(self._cursor):
+            self._cursor = page[-1][0]
         return True
 
-    def _apply(self, version: int, deltas: bytes) -> None:
-        self.replica.apply(version=version, deltas=json.loads(deltas))
+    def _apply(self, version: int, deltas: bytes) -> bool:
+        """Take one version in; False, and the replica is due for a reload, when it cannot be read."""
+        try:
+            rows = json.loads(deltas)
+            self.replica.apply(version=version, deltas=rows)
+        except Exception:  # whoever wrote it, it must neither end the following nor fail the caller whose step it was
+            log.exception("ledger_entry_unread version=%s", version)
+            self._is_torn = True
+            return False
         self._notify()
+        self.bells.ring(rows)
+        return True
 
     def _notify(self) -> None:
         moved, self._moved = self._moved, asyncio.Event()
@@ -136,9 +168,10 @@ class ReplicaFeed:
                     log.info("ledger_feed_back version=%s", self.replica.version)
                     lost = 0
                 await self._follow_once()
-            except (LedgerUnavailable, RedisError) as problem:
+            except Exception as problem:  # a follower that died would leave this process with a picture of the past
                 if not lost:
-                    log.warning("ledger_feed_lost problem=%s", problem)
+                    is_known = isinstance(problem, LedgerUnavailable | RedisError)
+                    log.warning("ledger_feed_lost problem=%s", problem, exc_info=None if is_known else problem)
                 await asyncio.sleep(RETRY_S[min(lost, len(RETRY_S) - 1)])
                 lost += 1
 
@@ -146,8 +179,11 @@ class ReplicaFeed:
         answer = await self._follower.call(
             "XREAD", "COUNT", PAGE, "BLOCK", self._block_ms, "STREAMS", self._journal, self._cursor
         )
-        if answer is not None and not self._take_page(answer[0][1]):
+        if answer is None:
+            return
+        if not self._take_page(answer[0][1]):
             await self.catch_up()
+        await asyncio.sleep(PAUSE_S)
 
 
 def _order(entry_id: bytes) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from scheduler.core.ledger import JournalEntry, Plan, ServerRecord, Use
 from scheduler.core.ledger_docs import to_doc
 from scheduler.core.replica import Delta, Replica, decayed
 from scheduler.core.types import Ticket, TicketState, Waiter, intent_key
+from scheduler.stores.bells import Bells
 
 ALPHA = 0.2
 
@@ -60,6 +61,7 @@ class Books:
         self.now = 0.0
         self.rows = Replica(config=config)
         self.replica = Replica(config=config)
+        self.bells = Bells(replica=self.replica)
         self.journal: list[JournalEntry] = []
         self.leases: dict[str, dict[str, float]] = {"ticket": {}, "waiter": {}, "runner": {}}
         self.runners: dict[str, str] = {}
@@ -84,6 +86,7 @@ class Books:
             entry = JournalEntry(id=f"{version}-0", version=version, at=self.now, events=tuple(self._events))
             self.journal.append(entry)
             self.replica.apply(version=version, deltas=deltas)
+            self.bells.ring(deltas)
         self._changed, self._events = {}, []
         return self.replica.version
 

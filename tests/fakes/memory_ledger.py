@@ -54,6 +54,15 @@ class MemoryLedger:
         """Let others run, and return: whatever could change does so meanwhile."""
         await asyncio.sleep(0)
 
+    async def wait_until_settled(self, *, waiter: str, timeout_s: float) -> bool:
+        """Sleep until this wait is over, and say so; False when the time is over first."""
+        return await self._books.bells.sleep(waiter=waiter, timeout_s=timeout_s)
+
+    @property
+    def wake_ups(self) -> int:
+        """Count the sleeping callers that were woken because their wait was over."""
+        return self._books.bells.rung
+
     async def configure(
         self, *, servers: Sequence[ServerConfig], footprints: Mapping[str, int], weights: Mapping[str, float]
     ) -> bool:
@@ -90,8 +99,9 @@ class MemoryLedger:
             return False
         books.put("server", server, replace(record, seen=seen))
         models = [resident.model for resident in seen.residents]
+        sizes = [resident.footprint_mib for resident in seen.residents]
         event = {"server": server, "phase": seen.phase, "ready": seen.ready, "detail": seen.detail}
-        books.emit("server_changed", event, reason="probed", residents=models)
+        books.emit("server_changed", event, reason="probed", residents=models, sizes_mib=sizes)
         books.finish()
         return True
 
