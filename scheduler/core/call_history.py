@@ -49,6 +49,14 @@ class CallRecord:
     decision: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPage:
+    """Calls, newest first, without their decisions; `next` is the id to go on after, empty on the last page."""
+
+    calls: tuple[CallRecord, ...]
+    next: str = ""
+
+
 Event = Mapping[str, Any]
 
 

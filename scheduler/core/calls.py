@@ -57,3 +57,15 @@ class AgentProfile:
     tolerance: float
     wait_limit_s: float | None = None
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentUse:
+    """An agent that may use a model in one phase: as its `place`-th choice (1 is preferred), with score and why."""
+
+    agent: str
+    crew: str
+    phase: str
+    place: int
+    score: float
+    why: str

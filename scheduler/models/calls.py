@@ -7,7 +7,7 @@ class Call(models.Model):
     """One call, from its arrival to its end, with the decision that placed it."""
 
     id = models.CharField(primary_key=True, max_length=64)
-    agent = models.CharField(max_length=320, db_index=True)
+    agent = models.CharField(max_length=320)
     crew = models.CharField(max_length=320, blank=True)
     thread = models.CharField(max_length=200, blank=True)
     phase = models.CharField(max_length=32, blank=True)
@@ -31,8 +31,11 @@ class Call(models.Model):
         ordering = ("-arrived_at", "-id")
         indexes = (
             models.Index(fields=("-arrived_at", "-id"), name="call_newest_first"),
-            models.Index(fields=("state", "-arrived_at"), name="call_by_state"),
-            models.Index(fields=("server", "-arrived_at"), name="call_by_server"),
+            models.Index(fields=("state", "-arrived_at", "-id"), name="call_by_state"),
+            models.Index(fields=("server", "-arrived_at", "-id"), name="call_by_server"),
+            models.Index(fields=("model", "-arrived_at", "-id"), name="call_by_model"),
+            models.Index(fields=("agent", "-arrived_at", "-id"), name="call_by_agent"),
+            models.Index(fields=("crew", "-arrived_at", "-id"), name="call_by_crew"),
         )
 
     def __str__(self) -> str:

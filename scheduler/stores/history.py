@@ -9,12 +9,13 @@ from django.db import transaction
 
 from scheduler.core.call_history import CallRecord, fold
 from scheduler.core.ledger import JournalEntry
-from scheduler.models import Call, JournalCursor
-from scheduler.queries import CALL_FIELDS, CALL_TIMES, call_record
+from scheduler.core.server_history import ServerEventKind, ServerEventRecord, is_news, server_event_of
+from scheduler.models import Call, JournalCursor, ServerEvent
+from scheduler.queries import CALL_FIELDS, CALL_TIMES, SERVER_EVENT_FIELDS, call_record, last_probe
 
 
 class OrmHistory:
-    """Writes calls down. `ledger` names whose journal this is, so that several can share a database."""
+    """Writes calls and server events down. `ledger` names whose journal it is, so that several can share a database."""
 
     def __init__(self, *, ledger: str) -> None:
         self._ledger = ledger
@@ -35,6 +36,7 @@ class OrmHistory:
             if not fresh:
                 return
             _write_calls(fresh)
+            _write_server_events(fresh)
             row.entry = fresh[-1].id
             row.save()
 
@@ -57,6 +59,24 @@ def _write_calls(entries: Sequence[JournalEntry]) -> None:
     )
 
 
+def _write_server_events(entries: Sequence[JournalEntry]) -> None:
+    told = [
+        record
+        for entry in entries
+        for event in entry.events
+        if (record := server_event_of(event=event, at=entry.at)) is not None
+    ]
+    probed = {record.server for record in told if record.kind is ServerEventKind.PROBED}
+    last = {server: last_probe(server=server) for server in probed}
+    kept = []
+    for record in told:
+        if is_news(record=record, before=last.get(record.server)):
+            kept.append(record)
+        if record.kind is ServerEventKind.PROBED:
+            last[record.server] = record
+    ServerEvent.objects.bulk_create([_event_row(record) for record in kept], batch_size=200)
+
+
 def _position(entry: str) -> tuple[int, int]:
     """Read a stream id, `milliseconds-number`; they are ordered by these, not as text."""
     first, _, second = entry.partition("-")
@@ -65,7 +85,21 @@ def _position(entry: str) -> tuple[int, int]:
 
 def _row(record: CallRecord) -> Call:
     values: dict[str, Any] = {name: getattr(record, name) for name in CALL_FIELDS}
-    times = {
-        name: None if values[name] is None else datetime.fromtimestamp(values[name], tz=UTC) for name in CALL_TIMES
-    }
+    times = {name: _time(values[name]) for name in CALL_TIMES}
     return Call(**(values | times | {"state": record.state.value, "evicted": list(record.evicted)}))
+
+
+def _event_row(record: ServerEventRecord) -> ServerEvent:
+    values: dict[str, Any] = {name: getattr(record, name) for name in SERVER_EVENT_FIELDS}
+    plain = {
+        "kind": record.kind.value,
+        "at": _time(record.at),
+        "until": _time(record.until),
+        "evicts": list(record.evicts),
+        "residents": [list(resident) for resident in record.residents],
+    }
+    return ServerEvent(**(values | plain))
+
+
+def _time(at: float | None) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(at, tz=UTC)

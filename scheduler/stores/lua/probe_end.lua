@@ -40,8 +40,10 @@ if unchanged then
   return finish(0)
 end
 put_part('seen', server, seen, raw)
-local models = {}
-for i, resident in ipairs(seen.residents) do models[i] = resident.model end
+local models, sizes = {}, {}
+for i, resident in ipairs(seen.residents) do
+  models[i], sizes[i] = resident.model, resident.footprint_mib or null
+end
 emit('server_changed', {server = server, reason = 'probed', phase = seen.phase, ready = seen.ready,
-  detail = seen.detail, residents = models})
+  detail = seen.detail, residents = models, sizes_mib = sizes})
 return finish(1)

@@ -1,27 +1,21 @@
-"""Read side: rows -> values. Synchronous; asynchronous callers wrap a function whole, so that it is one trip."""
+"""What people registered: agents, crews and models, as the core reads them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 from typing import Any
-
-from django.db.models import Q, QuerySet, Subquery
 
 from providers import queries as providers
 from providers.core.model_names import normalise
 from providers.core.naming import agent_name, split_agent_name
 from providers.core.types import EngineKind
 from scheduler.core.agent_settings import AgentSettings
-from scheduler.core.call_history import CallRecord, CallState
-from scheduler.core.calls import AgentProfile
+from scheduler.core.calls import AgentProfile, AgentUse
 from scheduler.core.ranking.rank import ModelObject, rank_by_capabilities, rank_named
 from scheduler.core.ranking.statuses import candidates_of, problem_of
 from scheduler.core.types import Candidate
-from scheduler.models import Agent, Call, Crew
+from scheduler.models import Agent, Crew
 from scheduler.ports import UnknownAgent
 
 USUAL_WEIGHT = 1
-CALL_FIELDS = tuple(field.name for field in fields(CallRecord))
-CALL_TIMES = ("arrived_at", "granted_at", "started_at", "finished_at")
 
 
 def model_objects() -> tuple[ModelObject, ...]:
@@ -73,6 +67,42 @@ def agent_row(name: str) -> Agent:
     return agent
 
 
+def agents_using(*, model: str) -> tuple[AgentUse, ...]:
+    """List the agents whose ranking names a model, by name and phase."""
+    return tuple(
+        AgentUse(
+            agent=agent_name(namespace=namespace, name=name),
+            crew=agent_name(namespace=namespace, name=crew) if crew else "",
+            phase=phase,
+            place=place,
+            score=entry["score"],
+            why=entry["why"],
+        )
+        for namespace, name, crew, status in Agent.objects.values_list("namespace", "name", "crew", "status")
+        for phase, entries in sorted(status.get("scheduling", {}).items())
+        for place, entry in enumerate(entries, start=1)
+        if entry["model"] == model
+    )
+
+
+def users_by_model() -> dict[str, int]:
+    """Count for each model the agents whose ranking names it."""
+    counts: dict[str, int] = {}
+    for status in Agent.objects.values_list("status", flat=True):
+        named = {entry["model"] for entries in status.get("scheduling", {}).values() for entry in entries}
+        for model in named:
+            counts[model] = counts.get(model, 0) + 1
+    return counts
+
+
+def agent_and_crew_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """List the names of all agents, and of all crews."""
+    return tuple(
+        tuple(agent_name(namespace=space, name=name) for space, name in table.objects.values_list("namespace", "name"))
+        for table in (Agent, Crew)
+    )  # type: ignore[return-value] # two tables, two tuples
+
+
 def able_candidates(capabilities: Sequence[str]) -> tuple[Candidate, ...]:
     """Rank the models that are labelled with every capability."""
     return tuple(
@@ -94,25 +124,3 @@ def crew_weights() -> dict[str, float]:
     rows = Crew.objects.values_list("namespace", "name", "spec")
     weights = {agent_name(namespace=namespace, name=name): spec["weight"] for namespace, name, spec in rows}
     return weights if any(weight != USUAL_WEIGHT for weight in weights.values()) else {}
-
-
-def calls(*, filters: Mapping[str, str], before: str = "") -> QuerySet[Call]:
-    """List calls, newest first, that match every filter; `before` is the id of the call to go on after."""
-    rows = Call.objects.filter(**filters)
-    if before:
-        last = Call.objects.filter(id=before).values("arrived_at")
-        same = Q(arrived_at=Subquery(last), id__lt=before)
-        rows = rows.filter(Q(arrived_at__lt=Subquery(last)) | same)
-    return rows
-
-
-def recent_calls(*, limit: int) -> tuple[CallRecord, ...]:
-    """List the newest calls as values."""
-    return tuple(call_record(row) for row in calls(filters={})[:limit])
-
-
-def call_record(row: Call) -> CallRecord:
-    """Read a call's row as a value; times become Unix seconds."""
-    values: dict[str, Any] = {name: getattr(row, name) for name in CALL_FIELDS}
-    times = {name: None if values[name] is None else values[name].timestamp() for name in CALL_TIMES}
-    return CallRecord(**(values | times | {"state": CallState(row.state), "evicted": tuple(row.evicted)}))

@@ -1,0 +1,87 @@
+"""The journal, written down: once each, whatever is delivered twice."""
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from scheduler import queries
+from scheduler.core.ledger import JournalEntry
+from scheduler.core.server_history import ServerEventKind, ServerEventRecord
+from scheduler.stores.history import OrmHistory
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NOON = 1_795_953_780.0
+
+
+def entry(number: int, *events: dict[str, object]) -> JournalEntry:
+    """Make a committed change, so many seconds after noon."""
+    return JournalEntry(id=f"{number}-0", version=number, at=NOON + number, events=events)
+
+
+def probed(detail: str = "", **more) -> dict[str, object]:
+    """Tell of a probe."""
+    told = {"type": "server_changed", "reason": "probed", "server": "gpu-1", "phase": "ready", "ready": True}
+    return {**told, "detail": detail, "residents": ["m"], "sizes_mib": [6144], **more}
+
+
+async def test_server_events_are_written_once_each_and_probes_only_when_they_tell_something():
+    history = OrmHistory(ledger="test")
+    load = {
+        "type": "load_started",
+        "server": "gpu-1",
+        "model": "n",
+        "footprint_mib": 9,
+        "evicts": ["m"],
+        "agent": "a/b",
+    }
+    entries = [entry(1, probed()), entry(2, load), entry(3, probed("other words")), entry(4, probed(sizes_mib=[7000]))]
+
+    await history.write(entries=entries[:2])
+    await history.write(entries=entries)
+    await history.write(entries=[*entries, entry(5, probed(sizes_mib=[7000]))])
+
+    assert await history.cursor() == "5-0"
+    assert await _events() == (
+        ServerEventRecord(
+            server="gpu-1",
+            kind=ServerEventKind.PROBED,
+            at=NOON + 1,
+            phase="ready",
+            is_ready=True,
+            residents=(("m", 6144),),
+        ),
+        ServerEventRecord(
+            server="gpu-1",
+            kind=ServerEventKind.LOAD_STARTED,
+            at=NOON + 2,
+            model="n",
+            mib=9,
+            evicts=("m",),
+            agent="a/b",
+        ),
+        ServerEventRecord(
+            server="gpu-1",
+            kind=ServerEventKind.PROBED,
+            at=NOON + 4,
+            phase="ready",
+            is_ready=True,
+            residents=(("m", 7000),),
+        ),
+    )
+
+
+async def test_a_failed_load_keeps_why_and_until_when_the_model_rests():
+    failed = {"type": "load_failed", "server": "gpu-1", "model": "m", "reason": "no room", "blocked_until": NOON + 6}
+
+    await OrmHistory(ledger="test").write(entries=[entry(1, failed)])
+
+    (event,) = await _events()
+    assert (event.kind, event.model, event.detail, event.until) == (
+        ServerEventKind.LOAD_FAILED,
+        "m",
+        "no room",
+        NOON + 6,
+    )
+
+
+async def _events() -> tuple[ServerEventRecord, ...]:
+    return await sync_to_async(queries.server_events)(server="gpu-1", since=NOON, limit=100)
