@@ -153,14 +153,34 @@ def test_an_interactive_load_goes_before_a_more_urgent_background_one():
 
 
 def test_what_a_newcomer_is_told_to_wait_for_is_not_unloaded_for_another_in_the_same_cycle():
-    """C46: the ledger does not know of the newcomer's wait yet."""
-    snapshot = cluster(server().total(20480).loaded(A).loaded("held").having(max_concurrent=2).busy("held"))
-    queued = wants("q", "held", since=NOW - 1)
-    other = wants("x", B, since=NOW - 2)
+    """C46: the ledger does not know of the newcomer's wait yet. Its class is full here, so the model itself is idle."""
+    built = server().total(20480).loaded(A).loaded("n").having(max_concurrent=2, interactive_reserve=1, slots=2)
+    snapshot = cluster(built.busy("n", priority="background")).knowing(B, 10240).at()
+    newcomer = call("summary").background().prefers(A).waits()
 
-    said = planned(snapshot.knowing(B, 20480).at(), other, queued)
+    said = planned(snapshot, newcomer, wants("chat", B, since=NOW - 2))
 
-    assert said == [("wait", "x", B), ("queue", "q", "held", "gpu-1")]
+    assert said == [("wait", "chat", B), ("queue", "summary", A, "gpu-1")]
+
+
+def test_whoever_queues_far_behind_gets_a_second_copy_although_the_head_would_not():
+    """Thirty seconds for each call ahead; a second copy costs its load of ten and two calls of thirty."""
+    snapshot = cluster(server("gpu-1").loaded(A).busy(A), server("gpu-2").total(10240)).at()
+
+    said = planned(snapshot, *(wants(f"w{i}", A, since=NOW - 9 + i) for i in range(5)))
+
+    assert said == [
+        ("load", "w2", A, "gpu-2"),
+        *((("queue"), f"w{i}", A, "gpu-2") for i in (0, 1, 3, 4)),
+    ]
+
+
+def test_no_second_copy_comes_for_a_short_queue():
+    snapshot = cluster(server("gpu-1").loaded(A).busy(A), server("gpu-2").total(10240)).at()
+
+    said = planned(snapshot, *(wants(f"w{i}", A, since=NOW - 9 + i) for i in range(2)))
+
+    assert grants(said) == []
 
 
 def test_a_waiter_s_own_wait_does_not_protect_a_model_from_itself():

@@ -127,6 +127,12 @@ CASES = [
         TOO_LARGE,
     ),
     (
+        "A copy on a server that the model is not bound to does not make it placeable",
+        cluster(server("gpu-1").loaded("big", 8192), server("gpu-2").total(4096)),
+        call().prefers("big", 70, on=["gpu-2"]),
+        TOO_LARGE,
+    ),
+    (
         "No server at all: the model can be placed nowhere",
         cluster().knowing("big", 1024),
         ONE,

@@ -111,6 +111,12 @@ CASES = [
         Load(server="gpu-1", model="big", footprint_mib=32768, cost_s=32.0),
     ),
     (
+        "Half a point lower is a lower score",
+        cluster(server()).knowing("big", 32768).knowing("small", 1024),
+        call().prefers("big", 70).then("small", 69.5),
+        Load(server="gpu-1", model="big", footprint_mib=32768, cost_s=32.0),
+    ),
+    (
         "Of equals that cost the same, the one first in the list",
         cluster(server()).knowing("big", 32768).knowing("twin", 32768),
         call().prefers("twin", 70).then("big", 70),
@@ -250,6 +256,12 @@ CASES = [
     (
         "A server that only serves takes no load",
         cluster(server().having(can_load=False, ready=True), server("gpu-2").having(ready=False)).knowing("big", 1024),
+        ONE,
+        Wait(model="big"),
+    ),
+    (
+        "A model that is still being unloaded here comes back only once it is gone",
+        cluster(server().loaded("big", 8192).load("other", 4096, evicts=("big",))),
         ONE,
         Wait(model="big"),
     ),
