@@ -406,5 +406,5 @@ class Cluster(RuleBasedStateMachine):
         return self.ledger.replica.snapshot(now=self.clock.at)
 
 
-Cluster.TestCase.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
+Cluster.TestCase.settings = settings(max_examples=100, stateful_step_count=50, deadline=None, derandomize=True)
 TestClusterOfRandomEvents = Cluster.TestCase

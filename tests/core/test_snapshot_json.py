@@ -168,7 +168,7 @@ def test_a_server_is_written_with_exactly_the_fields_it_is_read_from():
     assert write_server(server) == SERVER
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**40))
 def test_any_server_comes_back_the_same_from_what_was_written(seed):
     servers = read_snapshot(snapshot(seed)).servers

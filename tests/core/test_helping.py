@@ -1,0 +1,107 @@
+"""What would help somebody who waits: sentences from facts."""
+
+from dataclasses import replace
+
+import pytest
+
+from scheduler.core import helping
+from scheduler.core.helping import ways_out
+from scheduler.core.messages.helping import helps
+from scheduler.core.snapshot import ClusterSnapshot, Server
+from scheduler.core.types import Candidate, Priority, Waiter
+from tests.core.test_rooms import GIB, MODEL, NEED, copy, server, ticket
+
+WAITER = Waiter(
+    id="w1",
+    agent="default/analyst",
+    candidates=(Candidate(model=MODEL, score=70),),
+    arrived_at=0,
+    limit_at=90,
+    model=MODEL,
+)
+BUSY = server(residents=(copy("a"),), tickets=(ticket("a"),))
+SERVES = server(residents=(copy(MODEL, 20),), tickets=(ticket(MODEL),))
+SMALL = server(name="gpu-2", total_mib=8 * GIB)
+
+
+def told(*servers: Server, waiter: Waiter = WAITER, eta_s: float | None = None, size: int | None = NEED) -> list[str]:
+    """Say what would help."""
+    snapshot = ClusterSnapshot(now=10, servers={one.name: one for one in servers}, footprints={MODEL: size}, demand={})
+    return [helps(way=way) for way in ways_out(snapshot=snapshot, waiter=waiter, eta_s=eta_s)]
+
+
+QUEUES = replace(WAITER, server="gpu-1", action="queue")
+BACKGROUND = replace(QUEUES, priority=Priority.BACKGROUND)
+FULL = replace(SERVES, slots=2, max_concurrent=1)
+WAYS = {
+    "nothing has room: the nearest lacks the least": (
+        told(BUSY, SMALL),
+        ["A server with 20.0 GiB free for qwen3:32b; gpu-1 comes nearest and lacks 3.8 GiB."],
+    ),
+    "its only copy is full": (
+        told(SERVES, SMALL, waiter=QUEUES),
+        [
+            "A second slot on gpu-1 for qwen3:32b (scheduling.maxParallel, if its memory allows it).",
+            "One more server with 20.0 GiB free for qwen3:32b.",
+        ],
+    ),
+    "all slots of several are taken": (
+        told(replace(SERVES, slots=2, tickets=(ticket(MODEL), replace(ticket(MODEL), id="t2"))), waiter=QUEUES)[:1],
+        ["More than 2 slots on gpu-1 for qwen3:32b (scheduling.maxParallel, if its memory allows it)."],
+    ),
+    "the server's own limit holds": (
+        told(FULL, waiter=QUEUES)[:1],
+        ["gpu-1 takes 1 calls at once: a higher scheduling.maxConcurrent."],
+    ),
+    "what it keeps for people holds": (
+        told(replace(FULL, max_concurrent=2, interactive_reserve=2), waiter=BACKGROUND)[:1],
+        ["gpu-1 keeps some of its 2 places for people: a smaller scheduling.interactiveReserve."],
+    ),
+    "a server is away": (
+        told(server(ready=False)),
+        ["gpu-1 could take qwen3:32b, but it is not ready: bring it back."],
+    ),
+    "a load failed": (
+        told(server(blocked=frozenset({MODEL}))),
+        ["gpu-1 has room for qwen3:32b, but loading it failed there: its page says why."],
+    ),
+    "the model is not where the room is": (
+        told(BUSY, server(name="gpu-2", models=frozenset({"a"})))[1:],
+        ["qwen3:32b on the disk of gpu-2, which may use 28.2 GiB: pull it there."],
+    ),
+    "nobody knows how large it is": (
+        told(server(), size=None),
+        ["Nobody knows how large qwen3:32b is: set vramMib of its Model."],
+    ),
+    "its time ends first": (
+        told(BUSY, eta_s=100)[1:],
+        [
+            "A limit that is 20 s longer for default/analyst (KUBEMOOT_DISCUSS_GPU_WAIT_LIMIT_SECONDS): "
+            "its time ends too early."
+        ],
+    ),
+    "its time is enough": (told(BUSY, eta_s=80)[1:], []),
+    "it has its place": (told(BUSY, waiter=replace(WAITER, ticket="t1")), []),
+    "it was not decided yet": (told(BUSY, waiter=replace(WAITER, model="")), []),
+}
+
+
+@pytest.mark.parametrize(("said", "wanted"), WAYS.values(), ids=WAYS)
+def test_it_names_what_would_help(said, wanted):
+    assert said == wanted
+
+
+def test_the_best_ways_come_first_and_there_are_few():
+    everything = (
+        BUSY,
+        server(name="gpu-2", ready=False),
+        server(name="gpu-3", models=frozenset({"a"})),
+        replace(SERVES, name="gpu-4"),
+    )
+    snapshot = ClusterSnapshot(
+        now=10, servers={one.name: one for one in everything}, footprints={MODEL: NEED}, demand={}
+    )
+
+    found = ways_out(snapshot=snapshot, waiter=replace(QUEUES, server="gpu-4"), eta_s=500)
+
+    assert [type(way) for way in found] == [helping.MoreSlots, helping.ServerBack, helping.MoreMemory]
