@@ -51,7 +51,7 @@ WAYS = {
     ),
     "the server's own limit holds": (
         told(FULL, waiter=QUEUES)[:1],
-        ["gpu-1 takes 1 calls at once: a higher scheduling.maxConcurrent."],
+        ["gpu-1 takes 1 call at once: a higher scheduling.maxConcurrent."],
     ),
     "what it keeps for people holds": (
         told(replace(FULL, max_concurrent=2, interactive_reserve=2), waiter=BACKGROUND)[:1],
@@ -63,7 +63,7 @@ WAYS = {
     ),
     "a load failed": (
         told(server(blocked=frozenset({MODEL}))),
-        ["gpu-1 has room for qwen3:32b, but loading it failed there: its page says why."],
+        ["gpu-1 could hold qwen3:32b, but loading it failed there: its page says why."],
     ),
     "the model is not where the room is": (
         told(BUSY, server(name="gpu-2", models=frozenset({"a"})))[1:],

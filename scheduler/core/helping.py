@@ -1,0 +1,146 @@
+"""What would help somebody who waits: changes that a person could make, from the facts of the moment."""
+
+from dataclasses import dataclass, replace
+
+from scheduler.core.rooms import Room, RoomKind, rooms_for
+from scheduler.core.snapshot import ClusterSnapshot, Server
+from scheduler.core.types import CallRequest, Priority, Waiter
+
+SHOWN = 3
+"""How many ways out are named. The best come first."""
+BROKEN = {RoomKind.RESTS, RoomKind.CLOSED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoreSlots:
+    """Every slot of the copy is taken."""
+
+    server: str
+    model: str
+    slots: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HigherCap:
+    """The server's own limit on calls holds, not the copy's slots. `is_reserve`: what it keeps for people alone."""
+
+    server: str
+    cap: int
+    is_reserve: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoreMemory:
+    """A server comes nearest to holding the model. Without a server, none could: it needs that much."""
+
+    model: str
+    need_mib: int
+    server: str = ""
+    lacks_mib: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerBack:
+    """A server could take the model, were it ready."""
+
+    server: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadWorks:
+    """The last load of the model on a server failed, and rests."""
+
+    server: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pull:
+    """A server has the memory, but not the model on disk."""
+
+    server: str
+    model: str
+    usable_mib: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowSize:
+    """Nobody knows how large the model is, so nothing is loaded."""
+
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongerLimit:
+    """Its limit ends before its estimate does."""
+
+    agent: str
+    short_s: float
+
+
+Help = MoreSlots | HigherCap | MoreMemory | ServerBack | LoadWorks | Pull | KnowSize | LongerLimit
+
+
+def ways_out(*, snapshot: ClusterSnapshot, waiter: Waiter, eta_s: float | None) -> tuple[Help, ...]:
+    """Name what would help a waiter, best first; nothing for one that has its place or was not decided yet.
+
+    1. The copy it queues on: another slot, or a higher cap where the server's own limit is what holds.
+    2. Another place for the model: more memory where the least is missing, a server that comes back, a load that works,
+       the model on one more disk.
+    3. More patience, where its time ends first.
+    """
+    candidate = next((c for c in waiter.candidates if c.model == waiter.model), None)
+    if candidate is None or not waiter.is_waiting:
+        return ()
+    found: list[Help] = []
+    server = snapshot.servers.get(waiter.server or "")
+    if server is not None:
+        found.append(_slot_help(server=server, waiter=waiter))
+    rooms = rooms_for(snapshot=snapshot, candidate=candidate)
+    found.extend(_room_help(rooms=rooms, model=candidate.model, others_than=waiter.server))
+    left_s = waiter.limit_at - snapshot.now
+    if eta_s is not None and eta_s > left_s:
+        found.append(LongerLimit(agent=waiter.agent, short_s=eta_s - max(left_s, 0.0)))
+    return tuple(found[:SHOWN])
+
+
+def _slot_help(*, server: Server, waiter: Waiter) -> Help:
+    request = waiter.request()
+    taken = len(server.counted(request, server.tickets_of.get(waiter.model, ())))
+    if taken >= server.slots or server.is_below_cap(request):
+        return MoreSlots(server=server.name, model=waiter.model, slots=server.slots)
+    return HigherCap(server=server.name, cap=server.max_concurrent or 0, is_reserve=_is_reserve(server, request))
+
+
+def _is_reserve(server: Server, request: CallRequest) -> bool:
+    """Say whether a background call would have its place, were it somebody's who sits and waits."""
+    if request.priority != Priority.BACKGROUND:
+        return False
+    return server.is_below_cap(replace(request, priority=Priority.INTERACTIVE))
+
+
+def _room_help(*, rooms: tuple[Room, ...], model: str, others_than: str | None) -> list[Help]:
+    others = [room for room in rooms if room.server != others_than]
+    kinds = {room.kind for room in rooms}
+    need = next((room.need_mib for room in rooms if room.need_mib is not None), None)
+    if need is None:
+        return [KnowSize(model=model)] if RoomKind.SIZE_UNKNOWN in kinds else []
+    found: list[Help] = []
+    broken = next((room for room in others if room.kind in BROKEN), None)
+    if broken is not None:
+        fix = ServerBack if broken.kind is RoomKind.CLOSED else LoadWorks
+        found.append(fix(server=broken.server, model=model))
+    near = next((room for room in others if room.kind is RoomKind.IN_USE and room.lacks_mib), None)
+    if near is not None:
+        found.append(MoreMemory(model=model, need_mib=need, server=near.server, lacks_mib=near.lacks_mib or 0))
+    elif not found:
+        found.append(MoreMemory(model=model, need_mib=need))
+    pull = max(
+        (room for room in others if room.kind is RoomKind.NOT_ON_DISK and (room.usable_mib or 0) >= need),
+        key=lambda room: (room.free_mib or 0, room.server),
+        default=None,
+    )
+    if pull is not None:
+        found.append(Pull(server=pull.server, model=model, usable_mib=pull.usable_mib or 0))
+    return found

@@ -1,0 +1,32 @@
+"""Sentences about what would help: to somebody who waits, a change that a person could make."""
+
+from scheduler.core import helping
+from scheduler.core.agent_settings import WAIT_LIMIT
+from scheduler.core.messages.wording import seconds, size
+
+
+def helps(*, way: helping.Help) -> str:
+    """Say one thing that would help a waiter, and where to change it."""
+    match way:
+        case helping.MoreSlots(server=server, model=model, slots=1):
+            return f"A second slot on {server} for {model} (scheduling.maxParallel, if its memory allows it)."
+        case helping.MoreSlots(server=server, model=model, slots=slots):
+            return f"More than {slots} slots on {server} for {model} (scheduling.maxParallel, if its memory allows it)."
+        case helping.HigherCap(server=server, cap=cap, is_reserve=True):
+            return f"{server} keeps some of its {cap} places for people: a smaller scheduling.interactiveReserve."
+        case helping.HigherCap(server=server, cap=cap):
+            return f"{server} takes {cap} {'call' if cap == 1 else 'calls'} at once: a higher scheduling.maxConcurrent."
+        case helping.MoreMemory(server="", model=model, need_mib=need):
+            return f"One more server with {size(need)} free for {model}."
+        case helping.MoreMemory(server=server, model=model, need_mib=need, lacks_mib=lacks):
+            return f"A server with {size(need)} free for {model}; {server} comes nearest and lacks {size(lacks)}."
+        case helping.ServerBack(server=server, model=model):
+            return f"{server} could take {model}, but it is not ready: bring it back."
+        case helping.LoadWorks(server=server, model=model):
+            return f"{server} could hold {model}, but loading it failed there: its page says why."
+        case helping.Pull(server=server, model=model, usable_mib=usable):
+            return f"{model} on the disk of {server}, which may use {size(usable)}: pull it there."
+        case helping.KnowSize(model=model):
+            return f"Nobody knows how large {model} is: set vramMib of its Model."
+        case helping.LongerLimit(agent=agent, short_s=short):
+            return f"A limit that is {seconds(short)} longer for {agent} ({WAIT_LIMIT}): its time ends too early."
