@@ -99,3 +99,12 @@ async def test_an_agent_without_a_place_leaves_an_intent_that_protects_its_model
     waiter = waiter_of(await world.submit(call("default/researcher", "qwen3:32b")))
     assert world.effects.loads == []
     assert waiter in world.ledger.replica.waiters
+
+
+async def test_a_call_that_names_no_thread_takes_its_agents_oldest_plan():
+    world = await World().holding(gpu_1=("qwen3:14b",))
+    (planned,) = await world.select(ANALYST)
+
+    ticket = ticket_of(await world.submit(call("default/analyst", ("qwen3:32b", 70), ("qwen3:14b", 60))))
+
+    assert (ticket.server, world.ledger.replica.plans) == (planned.ticket.server, {})
