@@ -1,9 +1,13 @@
-"""Who waits: the line in its order, with what each waits for."""
+"""Who waits: the line in its order, with what each waits for, why, and when it should be over."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from kubemoot_web.board.documents import waiter_sentence
-from kubemoot_web.board.times import Moment, moment
+from kubemoot_web.board.ids import dom_id
+from kubemoot_web.board.marks import Mark, Palette
+from kubemoot_web.board.reasons import because_of, drain_due_at
+from kubemoot_web.board.times import Moment, moment, to_the_second
 from scheduler.core import messages
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.replica import Replica
@@ -11,36 +15,57 @@ from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.standing import Standing, standing_of, standings
 from scheduler.core.types import Priority, TicketState
 
-LONGEST = 50
-"""How many waiters are shown. The number of the others is."""
+LONGEST = 20
+"""How many waiters are shown. The number of the others is, and what they wait for."""
+MOST_WANTED = 6
+WHOLE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """One call that waits. `turn` is empty where it has its place and only the load is missing."""
+    """One call that waits. `turn` is empty where it has its place and only the load is missing.
 
+    `server` is the one whose slot or load it waits for. `because` says what stands in the way, `expected` when that
+    should be over, `drain_at` from when on a server is emptied for it.
+    """
+
+    id: str
     agent: str
     crew: str
     turn: str
+    mark: Mark | None
+    server: str
     sentence: str
+    because: str
     is_background: bool
     since: Moment | None
     until: Moment | None
-    estimate: str
+    expected: Moment | None
+    drain_at: Moment | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How many calls wait for a model, as a number and as a bar of `share` hundredths."""
+
+    mark: Mark
+    count: int
+    share: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """The calls that wait, at most so many as a page can show. `empty` is said where nobody does."""
+    """The calls that wait, at most so many as a page can show; `wanted` sums up a line that is longer than that."""
 
     count: int
     says: str
     rows: tuple[Waiting, ...]
     more: str
+    wanted: tuple[Wanted, ...]
     empty: str
 
 
-def line_of(*, replica: Replica, snapshot: ClusterSnapshot, config: SchedulerConfig) -> Line:
+def line_of(*, replica: Replica, snapshot: ClusterSnapshot, config: SchedulerConfig, palette: Palette) -> Line:
     """List who waits: first whose model is loading already, then the line in its order."""
     is_weighted = bool(replica.weights)
     loading = sorted(
@@ -58,13 +83,18 @@ def line_of(*, replica: Replica, snapshot: ClusterSnapshot, config: SchedulerCon
         is_weighted=is_weighted,
         limit=LONGEST - len(granted),
     )
-    rows = tuple(_row(replica, standing) for standing in (*granted, *queued))
-    count = len(loading) + len(replica.waiting())
+    rows = tuple(
+        waiting_row(replica=replica, snapshot=snapshot, standing=standing, config=config, palette=palette)
+        for standing in (*granted, *queued)
+    )
+    waiting = replica.waiting()
+    count = len(loading) + len(waiting)
     return Line(
         count=count,
         says=messages.waiting_count(count=count),
         rows=rows,
         more=messages.more_wait(count=count - len(rows)) if count > len(rows) else "",
+        wanted=_wanted([w.model for w in waiting if w.model], palette) if count > len(rows) else (),
         empty="" if rows else messages.nobody_waits(),
     )
 
@@ -74,20 +104,37 @@ def _is_loading(replica: Replica, ticket: str | None) -> bool:
     return held is not None and held.state == TicketState.LOADING
 
 
-def _row(replica: Replica, standing: Standing) -> Waiting:
+def _wanted(models: list[str], palette: Palette) -> tuple[Wanted, ...]:
+    most = Counter(models).most_common(MOST_WANTED)
+    return tuple(
+        Wanted(mark=palette.mark(model), count=count, share=max(1, round(WHOLE * count / most[0][1])))
+        for model, count in most
+    )
+
+
+def waiting_row(
+    *, replica: Replica, snapshot: ClusterSnapshot, standing: Standing, config: SchedulerConfig, palette: Palette
+) -> Waiting:
+    """Tell of one waiter."""
     waiter = standing.waiter
     ticket = replica.tickets.get(waiter.ticket or "")
+    model = waiter.model if ticket is None else ticket.model
     if ticket is not None:
         sentence = messages.loading_on(model=ticket.model, server=ticket.server)
     else:
         sentence = waiter_sentence(standing) if waiter.model else messages.asking()
     return Waiting(
+        id=dom_id("waiter", waiter.id),
         agent=waiter.agent,
         crew=waiter.crew,
         turn=str(standing.position or ""),
+        mark=palette.mark(model) if model else None,
+        server=(waiter.server or "") if ticket is None else ticket.server,
         sentence=sentence,
+        because="" if ticket is not None else because_of(snapshot=snapshot, waiter=waiter),
         is_background=waiter.priority == Priority.BACKGROUND,
         since=moment(waiter.arrived_at),
         until=moment(waiter.limit_at) if ticket is None else None,
-        estimate=messages.estimate(eta_s=standing.eta_s),
+        expected=None if standing.eta_s is None else to_the_second(snapshot.now + standing.eta_s),
+        drain_at=None if ticket is not None else drain_due_at(snapshot=snapshot, waiter=waiter, config=config),
     )

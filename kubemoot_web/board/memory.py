@@ -1,26 +1,26 @@
 """A server's memory as a bar: what models hold, what loads will take, what is free, what is kept for the system."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+from kubemoot_web.board.marks import Mark, Palette
 from scheduler.core import messages
 from scheduler.core.snapshot import ClusterSnapshot, Server
 
-WIDTH = 1000
-"""The bar's own unit: a server's whole memory."""
-SHADES = 4
-"""How many shades neighbouring models take in turn."""
+WHOLE = 100
+"""The bar's own unit: hundredths of its length, for which the stylesheet has a class each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """One piece of the bar. `kind` is held, loading, free or system; `shade` tells neighbouring models apart."""
+    """One piece of the bar, `share` hundredths. `kind` is held, loading, free or system; only models have a mark."""
 
     kind: str
     label: str
     size: str
-    x: float
-    width: float
-    shade: int = 0
+    share: int
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +41,10 @@ class _Piece:
     kind: str
     label: str
     mib: int
-    shade: int = 0
+    mark: Mark | None = None
 
 
-def memory_of(*, snapshot: ClusterSnapshot, server: Server) -> Memory:
+def memory_of(*, snapshot: ClusterSnapshot, server: Server, palette: Palette) -> Memory:
     """Draw a server's memory. The pieces never sum up to more than the bar, nor to less than the server has."""
     sizes = {
         m: snapshot.footprint(server=server, model=m)
@@ -52,8 +52,8 @@ def memory_of(*, snapshot: ClusterSnapshot, server: Server) -> Memory:
     }
     unknown = tuple(model for model, mib in sizes.items() if mib is None)
     pieces = [
-        _Piece(kind="held" if model in server.warm else "loading", label=model, mib=mib, shade=place % SHADES)
-        for place, (model, mib) in enumerate(sizes.items())
+        _Piece(kind="held" if model in server.warm else "loading", label=model, mib=mib, mark=palette.mark(model))
+        for model, mib in sizes.items()
         if mib is not None
     ]
     held = sum(piece.mib for piece in pieces)
@@ -76,30 +76,30 @@ def memory_of(*, snapshot: ClusterSnapshot, server: Server) -> Memory:
         summary=messages.memory_in_use(held_mib=held, total_mib=server.total_mib),
         free=messages.memory_free(free_mib=None if unknown else free),
         percent=min(100, round(100 * held / server.total_mib)) if server.total_mib else 100,
-        segments=_laid_out(pieces, whole=max(server.total_mib, held, 1)),
+        segments=_laid_out([piece for piece in pieces if piece.mib > 0]),
         is_over=is_over,
         is_unsure=bool(unknown),
         problem=_problem(held=held, usable=server.usable_mib, unknown=unknown),
     )
 
 
-def _laid_out(pieces: list[_Piece], *, whole: int) -> tuple[Segment, ...]:
-    segments, x = [], 0.0
-    for piece in pieces:
-        width = WIDTH * piece.mib / whole
-        if piece.mib > 0:
-            segments.append(
-                Segment(
-                    kind=piece.kind,
-                    label=piece.label,
-                    size=messages.size(piece.mib),
-                    x=round(x, 2),
-                    width=round(width, 2),
-                    shade=piece.shade,
-                )
-            )
-        x += width
-    return tuple(segments)
+def shares(sizes: Sequence[float]) -> tuple[int, ...]:
+    """Divide a bar into whole hundredths: none is nothing, and all together are the bar.
+
+    With more pieces than hundredths the last ones are nothing after all.
+    """
+    whole, edges = sum(sizes), [0]
+    for place, _ in enumerate(sizes, start=1):
+        least, most = edges[-1] + 1, WHOLE - (len(sizes) - place)
+        edges.append(min(WHOLE, max(least, min(most, round(WHOLE * sum(sizes[:place]) / whole)))))
+    return tuple(after - before for before, after in pairwise(edges))
+
+
+def _laid_out(pieces: Sequence[_Piece]) -> tuple[Segment, ...]:
+    return tuple(
+        Segment(kind=piece.kind, label=piece.label, size=messages.size(piece.mib), share=share, mark=piece.mark)
+        for piece, share in zip(pieces, shares([piece.mib for piece in pieces]), strict=True)
+    )
 
 
 def _problem(*, held: int, usable: int, unknown: tuple[str, ...]) -> str:

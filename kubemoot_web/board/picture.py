@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from kubemoot_web.board.cards import Card, card_of
 from kubemoot_web.board.choices import Choice, choices_of
+from kubemoot_web.board.coming import Ahead, ahead_of
 from kubemoot_web.board.line import Line, line_of
+from kubemoot_web.board.marks import Palette, palette_of
 from kubemoot_web.board.times import Moment, moment
 from scheduler.core.call_history import CallRecord
 from scheduler.core.config import SchedulerConfig
@@ -16,14 +18,24 @@ from scheduler.core.types import TicketState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """A server that is not as it should be, where its card is, and how it is."""
+
+    id: str
+    name: str
+    phase: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The numbers above everything else."""
+    """The numbers above everything else, and the servers that somebody should look at."""
 
     servers: int
     ready: int
     running: int
     loading: int
     waiting: int
+    troubles: tuple[Trouble, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +45,7 @@ class Picture:
     at: Moment | None
     problem: str
     summary: Summary
+    ahead: Ahead
     cards: tuple[Card, ...]
     line: Line
     choices: tuple[Choice, ...]
@@ -61,7 +74,9 @@ def picture_of(
     `drawn` remembers the cards from one picture to the next, so that of many servers only those that changed are drawn.
     """
     snapshot = replica.snapshot(now=now)
-    line = line_of(replica=replica, snapshot=snapshot, config=config)
+    palette = palette_of(replica)
+    line = line_of(replica=replica, snapshot=snapshot, config=config, palette=palette)
+    cards = _cards(snapshot=snapshot, records=replica.servers, palette=palette, drawn={} if drawn is None else drawn)
     states = [ticket.state for ticket in replica.tickets.values()]
     return Picture(
         at=moment(now),
@@ -72,22 +87,26 @@ def picture_of(
             running=states.count(TicketState.ACTIVE),
             loading=len(replica.loads),
             waiting=line.count,
+            troubles=tuple(
+                Trouble(id=card.id, name=card.name, phase=card.phase) for card in cards if card.tone in ("warn", "bad")
+            ),
         ),
-        cards=_cards(snapshot=snapshot, records=replica.servers, drawn={} if drawn is None else drawn),
+        ahead=ahead_of(snapshot=snapshot, line=line, palette=palette),
+        cards=cards,
         line=line,
-        choices=choices_of(calls=calls),
+        choices=choices_of(calls=calls, palette=palette),
     )
 
 
 def _cards(
-    *, snapshot: ClusterSnapshot, records: Mapping[str, ServerRecord], drawn: dict[str, Drawn]
+    *, snapshot: ClusterSnapshot, records: Mapping[str, ServerRecord], palette: Palette, drawn: dict[str, Drawn]
 ) -> tuple[Card, ...]:
     for name in [name for name in drawn if name not in snapshot.servers]:
         del drawn[name]
     for name, server in snapshot.servers.items():
         kept = drawn.get(name)
         if kept is None or kept.server is not server or kept.record is not records[name] or _moves(server, kept.card):
-            card = card_of(snapshot=snapshot, server=server, record=records[name])
+            card = card_of(snapshot=snapshot, server=server, record=records[name], palette=palette)
             drawn[name] = Drawn(server=server, record=records[name], card=card)
     return tuple(drawn[name].card for name in snapshot.servers)
 

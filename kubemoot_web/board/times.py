@@ -25,3 +25,8 @@ def moment(at: float | None) -> Moment | None:
         return None
     exact = datetime.fromtimestamp(at, tz=UTC)
     return Moment(iso=exact.isoformat(timespec="seconds").replace("+00:00", "Z"), words=exact.strftime("%H:%M:%S UTC"))
+
+
+def to_the_second(at: float) -> Moment | None:
+    """Make the moment of an estimate: the nearest second, so that it stands still while nothing changes."""
+    return moment(round(at))

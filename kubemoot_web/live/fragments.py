@@ -35,6 +35,7 @@ def pieces_of(picture: Picture) -> Iterator[Piece]:
     whole = {"picture": picture}
     yield Piece(id="board-problem", shows=picture.problem, template="board/_problem.html", context=whole)
     yield Piece(id="summary", shows=picture.summary, template="board/_summary.html", context=whole)
+    yield Piece(id="ahead", shows=picture.ahead, template="board/_ahead.html", context=whole)
     names = tuple(card.name for card in picture.cards)
     yield Piece(id=SERVERS, shows=names, template="board/_servers.html", context=whole)
     for card in picture.cards:

@@ -1,4 +1,5 @@
-/* Two small things that HTML cannot do: keep relative times true, and say when the live connection is lost. */
+/* Three small things that HTML cannot do: keep relative times true, draw how far a span is, and say when the live
+   connection is lost. */
 "use strict";
 
 const SIZES = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
@@ -8,7 +9,10 @@ const TELL = {
   ago: (length, past) => (past < 1 ? "now" : `${length} ago`),
   for: (length) => length,
   since: (length, past, at) => `since ${clock.format(at)} (${length})`,
-  until: (length, past) => (past > 0 ? "its time is over" : `${length} at most`),
+  until: (length, past) => (past > 0 ? "its time is over" : `gives up in ${length}`),
+  in: (length, past) => (past > -1 ? "any moment" : length),
+  left: (length, past) => (past > -1 ? "any moment now" : `about ${length} more`),
+  after: (length, past) => (past > -1 ? "any moment" : `in ${length}`),
 };
 let skewMs = 0; // how far this computer's clock is ahead of the server's
 
@@ -38,11 +42,28 @@ function retellAll() {
   document.querySelectorAll("time[data-tell]").forEach(retell);
 }
 
+/** Draw how far something is that has a beginning and an estimated end. It is never whole before it is over. */
+const ALMOST = 0.99;
+function drawSpans() {
+  const now = Date.now() - skewMs;
+  for (const bar of document.querySelectorAll("progress[data-ends]")) {
+    const began = Date.parse(bar.dataset.began);
+    const length = Date.parse(bar.dataset.ends) - began;
+    bar.value = Math.min(ALMOST, Math.max(0, (now - began) / Math.max(length, 1)));
+  }
+}
+
 function showConnection(isLost) {
   const banner = document.getElementById("connection");
   if (banner) banner.hidden = !isLost;
 }
 
-document.addEventListener("DOMContentLoaded", retellAll);
-document.addEventListener("htmx:afterSettle", retellAll);
+function tellAll() {
+  retellAll();
+  drawSpans();
+}
+
+document.addEventListener("DOMContentLoaded", tellAll);
+document.addEventListener("htmx:afterSettle", tellAll);
 setInterval(retellAll, 1000);
+setInterval(drawSpans, 250);

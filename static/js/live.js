@@ -15,6 +15,9 @@ document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const successor = fragment.querySelector(`#${CSS.escape(details.id)}`);
     if (successor) successor.open = true;
   }
+  for (const newcomer of fragment.querySelectorAll("[data-arrives]")) {
+    if (!document.getElementById(newcomer.id)) newcomer.classList.add("arrives");
+  }
   const focused = document.activeElement;
   if (focused && focused.id && target.contains(focused)) {
     const id = focused.id;
@@ -25,7 +28,7 @@ document.addEventListener("htmx:oobBeforeSwap", (event) => {
 function heard() {
   lastHeard = Date.now();
   showConnection(false);
-  retellAll();
+  tellAll();
 }
 
 function lost() {

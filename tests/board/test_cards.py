@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from kubemoot_web.board.cards import Copy, Loading, Place
+from kubemoot_web.board.copies import Copy, Place, Span
+from kubemoot_web.board.marks import Palette
 from kubemoot_web.board.times import Moment
 from scheduler.core.ledger import ServerLearned
-from scheduler.core.types import Drain, LoadUnderWay, TicketState
-from tests.board.views import NOON, NOW, card, copy, record, ticket
+from scheduler.core.types import Drain, LoadUnderWay, Priority, TicketState
+from tests.board.views import NOON, NOW, card, copy, record, ticket, waiter
 
 AT_NOON = Moment(iso="2026-11-29T12:03:00Z", words="12:03:00 UTC")
 
@@ -21,7 +22,7 @@ def test_a_server_that_cannot_be_reached_says_since_when_why_and_what_follows():
     assert (shown.phase, shown.tone, shown.since, shown.is_ready) == ("Unreachable", "bad", AT_NOON, False)
     assert shown.problem == "Connection refused. Nothing is placed here; it comes back by itself."
     assert shown.as_of == "When it last answered:"
-    assert [one.model for one in shown.copies] == ["qwen3:14b"]
+    assert [one.mark.name for one in shown.copies] == ["qwen3:14b"]
 
 
 @pytest.mark.parametrize(
@@ -47,26 +48,76 @@ def test_nothing_is_claimed_of_a_server_that_was_never_asked():
     assert (shown.is_known, shown.as_of) == (False, "What it holds is not known yet.")
 
 
-def test_a_copy_shows_its_slots_taken_held_and_free():
-    held = ticket("t2", state=TicketState.PLANNED, plan="p")
+def test_a_copy_shows_who_has_its_slots_and_how_many_are_free():
+    held = ticket("t2", state=TicketState.PLANNED, plan="p", priority=Priority.BACKGROUND)
 
     shown = card(("ticket", "t1", ticket()), ("ticket", "t2", held), server=record(residents=[copy()], slots=4))
 
     assert shown.copies == (
         Copy(
-            model="qwen3:14b",
+            kind="warm",
+            mark=Palette(["qwen3:14b"]).mark("qwen3:14b"),
             size="10.0 GiB",
-            note="",
-            slots="2 of 4 slots used",
-            taken=range(1),
-            held=range(1),
-            open=range(2),
+            state="2 of 4 slots used",
+            says="",
+            is_warning=False,
+            span=None,
+            places=(
+                Place(
+                    id="t1",
+                    agent="default/analyst",
+                    state="runs",
+                    kind="active",
+                    since=AT_NOON,
+                    is_background=False,
+                    span=None,
+                ),
+                Place(
+                    id="t2",
+                    agent="default/analyst",
+                    state="selected, about to call",
+                    kind="planned",
+                    since=AT_NOON,
+                    is_background=True,
+                    span=None,
+                ),
+            ),
+            open=2,
+            free="2 free slots",
+            queue="",
         ),
     )
-    assert shown.places == (
-        Place(agent="default/analyst", state="runs on qwen3:14b", kind="active", since=AT_NOON),
-        Place(agent="default/analyst", state="selected, qwen3:14b is held for it", kind="planned", since=AT_NOON),
-    )
+    assert shown.doing == "1 running, 1 held"
+
+
+def test_a_call_shows_how_long_calls_take_here_once_that_is_known():
+    known = replace(record(residents=[copy()]), learned=ServerLearned(call_s=4.2))
+
+    ((place,),) = (one.places for one in card(("ticket", "t1", ticket()), server=known).copies)
+
+    assert place.span == Span(began=AT_NOON, ends=Moment(iso="2026-11-29T12:03:04Z", words="12:03:04 UTC"))
+
+
+def test_an_idle_copy_says_so():
+    shown = card(server=record(residents=[copy()]))
+
+    assert [one.free for one in shown.copies] == ["1 free slot, idle"]
+    assert shown.doing == "idle"
+
+
+def test_who_waits_for_a_slot_is_counted_at_the_copy():
+    queued = waiter("w1", model="qwen3:14b", server="gpu-1", action="queue")
+
+    shown = card(("ticket", "t1", ticket()), ("waiter", "w1", queued), server=record(residents=[copy()]))
+
+    assert [one.queue for one in shown.copies] == ["1 call waits for a slot"]
+
+
+def test_two_names_of_the_same_weights_are_one_copy():
+    """C13: a model under two names was drawn and counted twice."""
+    shown = card(server=record(residents=[copy("gpt-oss:20b", aliases=("chat-prod",))]))
+
+    assert [one.mark.name for one in shown.copies] == ["gpt-oss:20b"]
 
 
 def test_a_copy_that_spills_into_host_memory_is_marked():
@@ -75,45 +126,47 @@ def test_a_copy_that_spills_into_host_memory_is_marked():
 
     shown = card(server=record(residents=[spilling], total_mib=24564))
 
-    assert shown.copies[0].note == "partly in host memory, slower"
+    assert (shown.copies[0].says, shown.copies[0].is_warning) == ("partly in host memory, slower", True)
 
 
-def test_a_load_shows_how_far_it_is_by_its_estimate_and_what_leaves_for_it():
+def test_a_load_says_when_it_should_be_done_and_what_leaves_for_it():
     load = LoadUnderWay(
         server="gpu-1", model="qwen3:32b", footprint_mib=20480, started_at=NOW - 5, evicts=("qwen3:14b",)
     )
 
-    shown = card(
+    leaving, loading = card(
         ("load", "gpu-1 qwen3:32b", load),
         ("ticket", "t1", ticket(model="qwen3:32b", state=TicketState.LOADING)),
         server=record(residents=[copy()]),
+    ).copies
+
+    assert (leaving.kind, leaving.mark.name, leaving.state, leaving.open) == (
+        "leaving",
+        "qwen3:14b",
+        "being unloaded",
+        0,
     )
-
-    assert shown.loads == (
-        Loading(
-            model="qwen3:32b",
-            size="20.0 GiB",
-            state="loading",
-            percent=25,
-            says="about 15 s more, takes the place of qwen3:14b",
-        ),
+    assert (loading.kind, loading.size, loading.state) == ("loading", "20.0 GiB", "loading")
+    assert (loading.says, loading.is_warning) == ("takes the place of qwen3:14b", False)
+    assert loading.span == Span(
+        began=Moment(iso="2026-11-29T19:33:15Z", words="19:33:15 UTC"),
+        ends=Moment(iso="2026-11-29T19:33:35Z", words="19:33:35 UTC"),
     )
-    assert [(one.model, one.note) for one in shown.copies] == [("qwen3:14b", "being unloaded")]
-    assert shown.places[0].state == "waits for qwen3:32b to load"
+    assert [place.state for place in loading.places] == ["runs once it is loaded"]
 
 
-def test_a_load_that_outlives_its_estimate_says_so_and_is_never_done():
+def test_a_load_that_outlives_its_estimate_says_so():
     load = LoadUnderWay(server="gpu-1", model="qwen3:32b", footprint_mib=20480, started_at=NOON)
 
-    (shown,) = card(("load", "gpu-1 qwen3:32b", load)).loads
+    (shown,) = card(("load", "gpu-1 qwen3:32b", load)).copies
 
-    assert (shown.percent, shown.says) == (99, "takes longer than the 20 s estimated")
+    assert (shown.says, shown.is_warning) == ("takes longer than the 20 s estimated", True)
 
 
 def test_a_place_held_for_a_model_that_nobody_loads_is_not_called_a_load():
-    (shown,) = card(("ticket", "t1", ticket(footprint_mib=10240))).loads
+    (shown,) = card(("ticket", "t1", ticket(footprint_mib=10240))).copies
 
-    assert (shown.state, shown.percent) == ("not in memory, no load yet", None)
+    assert (shown.kind, shown.state, shown.span) == ("wanted", "not in memory, no load yet", None)
 
 
 def test_a_drain_says_for_whom():

@@ -1,8 +1,9 @@
 """Who waits and for what; what was decided and why."""
 
-from kubemoot_web.board.choices import Choice
+from kubemoot_web.board.choices import Choice, Weighed, choices_of
 from kubemoot_web.board.line import LONGEST, Line, Waiting
-from kubemoot_web.board.picture import Summary
+from kubemoot_web.board.marks import Palette
+from kubemoot_web.board.picture import Summary, Trouble
 from kubemoot_web.board.times import Moment
 from scheduler.core import messages
 from scheduler.core.call_history import CallRecord, CallState
@@ -10,6 +11,8 @@ from scheduler.core.types import LoadUnderWay, Priority, TicketState
 from tests.board.views import NOON, NOW, copy, picture, record, ticket, waiter
 
 AT_NOON = Moment(iso="2026-11-29T12:03:00Z", words="12:03:00 UTC")
+IN_3_S = Moment(iso="2026-11-29T19:33:23Z", words="19:33:23 UTC")
+IN_15_S = Moment(iso="2026-11-29T19:33:35Z", words="19:33:35 UTC")
 LATER = Moment(iso="2026-11-29T12:04:30Z", words="12:04:30 UTC")
 
 
@@ -34,14 +37,14 @@ def test_the_line_says_who_waits_for_what_in_which_order():
     ).line
 
     assert (line.count, line.says, line.more, line.empty) == (4, "4 calls wait.", "", "")
-    assert [(row.turn, row.agent, row.crew, row.sentence, row.estimate, row.is_background) for row in line.rows] == [
-        ("", "default/scout", "", "waiting for qwen3:32b to load on gpu-1", "about 15 s to go", False),
+    assert [(row.turn, row.agent, row.crew, row.sentence, row.expected, row.is_background) for row in line.rows] == [
+        ("", "default/scout", "", "waiting for qwen3:32b to load on gpu-1", IN_15_S, False),
         (
             "1",
             "default/researcher",
             "default/lab",
             "waiting for a GPU with room for qwen3:32b",
-            "no estimate yet",
+            None,
             False,
         ),
         (
@@ -49,21 +52,27 @@ def test_the_line_says_who_waits_for_what_in_which_order():
             "default/researcher",
             "default/lab",
             "waiting for a free slot of qwen3:14b on gpu-1",
-            "about 3.0 s to go",
+            IN_3_S,
             False,
         ),
-        ("3", "default/researcher", "default/lab", "waiting to be placed", "no estimate yet", True),
+        ("3", "default/researcher", "default/lab", "waiting to be placed", None, True),
     ]
     assert line.rows[1] == Waiting(
+        id="waiter-w1",
         agent="default/researcher",
         crew="default/lab",
         turn="1",
+        mark=Palette(["qwen3:14b", "qwen3:32b"]).mark("qwen3:32b"),
+        server="",
         sentence="waiting for a GPU with room for qwen3:32b",
+        because="On gpu-1, default/analyst uses qwen3:14b.",
         is_background=False,
         since=AT_NOON,
         until=LATER,
-        estimate="no estimate yet",
+        expected=None,
+        drain_at=None,
     )
+    assert line.rows[2].because == "Its slot is taken by default/analyst."
 
 
 def test_an_empty_line_is_kind():
@@ -72,45 +81,61 @@ def test_an_empty_line_is_kind():
         says="Nobody waits.",
         rows=(),
         more="",
+        wanted=(),
         empty=messages.nobody_waits(),
     )
 
 
 def test_a_long_line_is_counted_and_shown_in_part():
-    rows = [("waiter", f"w{n}", waiter(f"w{n}", arrived_at=NOON + n)) for n in range(LONGEST + 7)]
+    rows = [
+        ("waiter", f"w{n}", waiter(f"w{n}", model="qwen3:32b" if n % 3 else "qwen3:8b", arrived_at=NOON + n))
+        for n in range(LONGEST + 7)
+    ]
 
     line = picture(*rows).line
 
     assert (line.count, len(line.rows), line.more) == (LONGEST + 7, LONGEST, "and 7 more behind them")
     assert [row.turn for row in line.rows[:3]] == ["1", "2", "3"]
+    assert [(one.mark.name, one.count, one.share) for one in line.wanted] == [
+        ("qwen3:32b", 18, 100),
+        ("qwen3:8b", 9, 50),
+    ]
 
 
 def test_decisions_are_told_newest_first_with_what_lost():
-    trace = {
-        "action": "evict",
-        "costSeconds": 22.0,
-        "options": [{"why": "chosen one"}, {"why": "load qwen3:32b on gpu-2 (40 s): would take longer"}],
-    }
-    evict = call("c2", arrived_at=NOON + 60, action="evict", model="qwen3:32b", evicted=("qwen3:8b",), decision=trace)
+    load = {"action": "load", "model": "qwen3:32b", "server": "gpu-2", "costSeconds": 44.0, "evicts": []}
+    evict = {"action": "evict", "model": "qwen3:32b", "server": "gpu-1", "costSeconds": 22.0, "evicts": ["qwen3:8b"]}
+    trace = {"action": "evict", "costSeconds": 22.0, "options": [evict | {"why": "chosen"}, load | {"why": "longer"}]}
+    made = call("c2", arrived_at=NOON + 60, action="evict", model="qwen3:32b", evicted=("qwen3:8b",), decision=trace)
+    palette = Palette(["qwen3:14b", "qwen3:32b"])
 
-    assert picture(calls=[call(), evict]).choices == (
+    assert choices_of(calls=[call(), made], palette=palette) == (
         Choice(
             id="decision-c2",
             at=Moment(iso="2026-11-29T12:04:00Z", words="12:04:00 UTC"),
             agent="default/analyst",
+            mark=palette.mark("qwen3:32b"),
+            action="evict",
             sentence="loads qwen3:32b on gpu-1 in place of qwen3:8b, which nobody needs now, about 22 s",
             state="running",
             tone="busy",
-            lost=("load qwen3:32b on gpu-2 (40 s): would take longer",),
+            options=(
+                Weighed(
+                    says="load qwen3:32b on gpu-1, without qwen3:8b", cost="22 s", share=50, is_taken=True, why="chosen"
+                ),
+                Weighed(says="load qwen3:32b on gpu-2", cost="44 s", share=100, is_taken=False, why="longer"),
+            ),
         ),
         Choice(
             id="decision-c1",
             at=AT_NOON,
             agent="default/analyst",
+            mark=palette.mark("qwen3:14b"),
+            action="use",
             sentence="uses qwen3:14b on gpu-1: loaded, with a free slot",
             state="running",
             tone="busy",
-            lost=(),
+            options=(),
         ),
     )
 
@@ -132,4 +157,11 @@ def test_the_numbers_above_the_board_count_what_is_on_it():
         ("waiter", "w1", waiter()),
     )
 
-    assert shown.summary == Summary(servers=2, ready=1, running=1, loading=0, waiting=1)
+    assert shown.summary == Summary(
+        servers=2,
+        ready=1,
+        running=1,
+        loading=0,
+        waiting=1,
+        troubles=(Trouble(id="server-gpu-2", name="gpu-2", phase="Not answering"),),
+    )

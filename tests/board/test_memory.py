@@ -1,8 +1,11 @@
 """The memory bar: never below zero, never above the whole, never a guess."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kubemoot_web.board.memory import Memory, Segment
+from kubemoot_web.board.marks import Palette
+from kubemoot_web.board.memory import Memory, Segment, shares
 from scheduler.core.types import LoadUnderWay, TicketState
 from tests.board.views import NOW, card, copy, record, ticket
 
@@ -15,9 +18,11 @@ def test_memory_is_what_models_hold_what_is_free_and_what_the_system_keeps():
         free="18.2 GiB free",
         percent=31,
         segments=(
-            Segment(kind="held", label="qwen3:14b", size="10.0 GiB", x=0.0, width=312.5),
-            Segment(kind="free", label="free", size="18.2 GiB", x=312.5, width=567.47),
-            Segment(kind="system", label="kept for the system", size="3.8 GiB", x=879.97, width=120.03),
+            Segment(
+                kind="held", label="qwen3:14b", size="10.0 GiB", share=31, mark=Palette(["qwen3:14b"]).mark("qwen3:14b")
+            ),
+            Segment(kind="free", label="free", size="18.2 GiB", share=57),
+            Segment(kind="system", label="kept for the system", size="3.8 GiB", share=12),
         ),
         is_over=False,
         is_unsure=False,
@@ -51,7 +56,7 @@ def test_an_over_committed_server_shows_no_negative_memory_and_a_mark():
         "Over-committed: models hold 25.1 GiB where 21.1 GiB may be used. "
         "Nothing is loaded here until some of it is free."
     )
-    assert sum(segment.width for segment in memory.segments) == pytest.approx(1000, abs=0.1)
+    assert sum(segment.share for segment in memory.segments) == 100
     assert {segment.kind for segment in memory.segments} == {"held"}
 
 
@@ -83,5 +88,21 @@ def test_the_pieces_fill_the_bar_and_no_more(total, held):
     memory = card(server=record(total_mib=total, residents=[copy(mib=held)])).memory
 
     assert 0 <= memory.percent <= 100
-    assert all(segment.width >= 0 and segment.x >= 0 for segment in memory.segments)
-    assert sum(segment.width for segment in memory.segments) == pytest.approx(1000, abs=0.1)
+    assert all(segment.share > 0 for segment in memory.segments)
+    assert sum(segment.share for segment in memory.segments) == 100
+
+
+@given(sizes=st.lists(st.integers(1, 10**6), min_size=1, max_size=100))
+def test_a_bar_is_divided_whole_and_nothing_is_invisible(sizes):
+    divided = shares(sizes)
+
+    assert sum(divided) == 100
+    assert min(divided) >= 1
+
+
+def test_more_pieces_than_a_bar_can_show_do_not_overflow_it():
+    assert sum(shares([1] * 250)) == 100
+
+
+def test_equal_pieces_are_as_good_as_equal():
+    assert shares([5, 5, 5]) == (33, 34, 33)

@@ -1,7 +1,9 @@
 """Sentences about calls: what they wait for, how they stand, how they ended."""
 
+from collections.abc import Sequence
+
 from scheduler.core.decisions import Reason
-from scheduler.core.messages.wording import seconds
+from scheduler.core.messages.wording import listed, seconds
 
 CALL_STATES = {
     "waiting": "waiting",
@@ -85,3 +87,56 @@ def call_state(*, state: str, lasted_s: float | None = None) -> str:
     """Say where a call is, or how it ended and after how long."""
     word = CALL_STATES.get(state, state)
     return word if lasted_s is None else f"{word} after {seconds(lasted_s)}"
+
+
+def slot_taken(*, agents: Sequence[str], more: int, is_loading: bool) -> str:
+    """Say who has the slot that somebody waits for. `more` others have one too."""
+    if not agents:
+        return "The server takes no further call at the moment."
+    names = listed([*agents, f"{more} more"] if more > 0 else agents)
+    if is_loading:
+        return f"It is being loaded for {names}."
+    return f"Its slot is taken by {names}." if len(agents) == 1 else f"Its slots are taken by {names}."
+
+
+def kept_out(*, keepers: Sequence[tuple[str, str, str]], more: int) -> str:
+    """Say what keeps a model out: on which server which model stays, and for whom. `more` servers are like these."""
+    reasons = [_kept(server=server, model=model, agent=agent) for server, model, agent in keepers]
+    rest = f" {more} more {'server is' if more == 1 else 'servers are'} in use as well." if more > 0 else ""
+    return f"{'; '.join(reasons)}.{rest}"
+
+
+def _kept(*, server: str, model: str, agent: str) -> str:
+    return f"On {server}, {agent} uses {model}" if agent else f"On {server}, others wait for {model}"
+
+
+def emptied_for_it(*, server: str, busy: Sequence[str]) -> str:
+    """Say that a server is being emptied for a waiter, and what still has to end there."""
+    if not busy:
+        return f"{server} has been emptied for it: its load comes next."
+    return f"{server} is being emptied for it, as soon as the calls on {listed(busy)} have ended."
+
+
+def waiter_moves(*, agent: str, model: str, server: str) -> str:
+    """Say what happens when a wait ends; without a server the model has to be loaded first."""
+    return f"{agent} gets a slot of {model} on {server}" if server else f"{agent} gets room for {model}"
+
+
+def load_ends(*, model: str, server: str, agents: Sequence[str]) -> str:
+    """Say who goes on when a load is done."""
+    if not agents:
+        return f"{model} is loaded on {server}"
+    verb = "goes" if len(agents) == 1 else "go"
+    return f"{model} is loaded on {server} and {listed(agents)} {verb} on"
+
+
+def call_ends(*, agent: str, model: str, server: str) -> str:
+    """Say whose slot frees when a call should be over."""
+    return f"{agent} should be done on {server}, and its slot of {model} free"
+
+
+def nothing_ahead(*, servers: int) -> str:
+    """Say that nothing is to be expected."""
+    if not servers:
+        return "Nothing, until there is a server."
+    return "Nothing is due: nobody waits and nothing is loading. The next call is placed the moment it comes."

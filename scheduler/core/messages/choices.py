@@ -33,6 +33,21 @@ def option_sentence(*, option: Option) -> str:
     return f"{_what(option)}: {_how(option.verdict)}"
 
 
+def option_name(*, action: str, model: str, server: str, evicts: Sequence[str] = ()) -> str:
+    """Name an option in a few words, for a row whose cost stands beside it."""
+    match action:
+        case "use":
+            return f"use {model} on {server}"
+        case "join":
+            return f"share the load of {model} on {server}"
+        case "queue":
+            return f"queue for {model} on {server}"
+        case "evict":
+            return f"load {model} on {server}, without {listed(evicts)}"
+        case _:
+            return f"load {model} on {server}"
+
+
 def _what(option: Option) -> str:
     cost = "" if option.cost_s is None else f" ({seconds(option.cost_s)})"
     match option.action:

@@ -131,3 +131,43 @@ def ledger_silent() -> str:
         "Redis does not answer, so what you see may be old. Calls are not placed meanwhile; "
         "this goes away by itself when Redis is back."
     )
+
+
+def load_late(*, estimate_s: float) -> str:
+    """Say that a load has outlived its estimate."""
+    return f"takes longer than the {seconds(estimate_s)} estimated"
+
+
+def place_state(*, state: str) -> str:
+    """Say what a slot is taken for, where the model is named beside it."""
+    match state:
+        case "planned":
+            return "selected, about to call"
+        case "loading":
+            return "runs once it is loaded"
+        case _:
+            return "runs"
+
+
+def slots_free(*, count: int, is_idle: bool) -> str:
+    """Say how many slots of a copy are free; an idle copy may be unloaded when others need its memory."""
+    if not count:
+        return ""
+    return f"{count} free {'slot' if count == 1 else 'slots'}{', idle' if is_idle else ''}"
+
+
+def slot_queue(*, count: int) -> str:
+    """Say how many calls wait for a slot of a copy."""
+    if not count:
+        return ""
+    return f"{count} {'call waits' if count == 1 else 'calls wait'} for a slot"
+
+
+def server_doing(*, running: int, held: int, loading: int) -> str:
+    """Say in one line what a server does."""
+    parts = (
+        f"{running} running" if running else "",
+        f"{loading} loading" if loading else "",
+        f"{held} held" if held else "",
+    )
+    return ", ".join(part for part in parts if part) or "idle"

@@ -1,0 +1,48 @@
+"""Calls in a list: one line each, with the time it took as a bar that all share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kubemoot_web.board.choices import TONES
+from kubemoot_web.board.details.parts import Part, lengths_of, parts_of
+from kubemoot_web.board.ids import dom_id
+from kubemoot_web.board.marks import Mark, Palette
+from kubemoot_web.board.times import Moment, moment
+from scheduler.core import messages
+from scheduler.core.call_history import CallRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRow:
+    """One call of a list."""
+
+    id: str
+    call: str
+    at: Moment | None
+    agent: str
+    mark: Mark | None
+    server: str
+    action: str
+    state: str
+    tone: str
+    parts: tuple[Part, ...]
+
+
+def rows_of(*, calls: Sequence[CallRecord], palette: Palette, now: float) -> tuple[CallRow, ...]:
+    """List calls as they come; the longest of them fills its bar."""
+    longest = max((sum(lengths_of(call=call, now=now).values()) for call in calls), default=0.0)
+    return tuple(
+        CallRow(
+            id=dom_id("call", call.id),
+            call=call.id,
+            at=moment(call.arrived_at),
+            agent=call.agent,
+            mark=palette.mark(call.model) if call.model else None,
+            server=call.server,
+            action=call.action,
+            state=messages.call_state(state=call.state),
+            tone=TONES[call.state],
+            parts=parts_of(call=call, now=now, whole_s=longest),
+        )
+        for call in calls
+    )

@@ -1,0 +1,63 @@
+"""The calls page: what is looked for, what can be chosen from, what was found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kubemoot_web.board.details.call_rows import CallRow, rows_of
+from kubemoot_web.board.details.filters import ACTIONS, SINCE, STATES, Filters
+from kubemoot_web.board.marks import palette_of
+from scheduler.core import messages
+from scheduler.core.call_history import CallPage
+from scheduler.core.replica import Replica
+
+PAGE = 50
+"""How many calls one page shows."""
+SINCE_WORDS = {"15m": "15 minutes", "1h": "hour", "6h": "6 hours", "24h": "day", "7d": "week"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """One page of calls. `older` is the address of the next page; `is_newest` on the first one, which stays live."""
+
+    filters: Filters
+    rows: tuple[CallRow, ...]
+    older: str
+    newest: str
+    is_newest: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What the form offers: pairs of value and words; for names, those that are known."""
+
+    states: tuple[tuple[str, str], ...]
+    actions: tuple[tuple[str, str], ...]
+    since: tuple[tuple[str, str], ...]
+    names: Mapping[str, Sequence[str]]
+
+
+def calls_of(*, filters: Filters, page: CallPage, replica: Replica, now: float) -> Calls:
+    """Show a page of calls."""
+    return Calls(
+        filters=filters,
+        rows=rows_of(calls=page.calls, palette=palette_of(replica), now=now),
+        older=filters.address(before=page.next) if page.next else "",
+        newest=filters.address(before=""),
+        is_newest=not filters.before,
+    )
+
+
+def offered(*, replica: Replica, agents: Sequence[str], crews: Sequence[str]) -> Choices:
+    """List what can be chosen from."""
+    residents = (resident.model for record in replica.servers.values() for resident in record.seen.residents)
+    return Choices(
+        states=tuple((state, messages.call_state(state=state)) for state in STATES),
+        actions=tuple((action, action) for action in ACTIONS),
+        since=tuple((value, SINCE_WORDS[value]) for value in SINCE),
+        names={
+            "agent": agents,
+            "crew": crews,
+            "server": sorted(replica.servers),
+            "model": sorted({*replica.footprints, *residents}),
+        },
+    )

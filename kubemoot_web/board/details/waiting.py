@@ -1,0 +1,155 @@
+"""The waiting page: the whole line, and for each who waits what would help."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kubemoot_web.board.line import Waiting, waiting_row
+from kubemoot_web.board.marks import Mark, Palette, palette_of
+from kubemoot_web.board.times import Moment, moment
+from scheduler.core import messages
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.helping import ways_out
+from scheduler.core.messages.helping import helps
+from scheduler.core.replica import Replica
+from scheduler.core.rooms import Room, rooms_for
+from scheduler.core.snapshot import ClusterSnapshot
+from scheduler.core.standing import Standing, standing_of, standings
+from scheduler.core.types import Candidate, Waiter
+
+LONGEST = 100
+"""How many waiters are shown. The number of the others is."""
+WHOLE = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Helped:
+    """One call that waits: as on the board, with its own page and with what would help."""
+
+    call: str
+    row: Waiting
+    ways: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A model that calls wait for: how many, as a bar too, and since when the first does."""
+
+    mark: Mark
+    count: int
+    share: int
+    since: Moment | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drained:
+    """A server that is emptied for somebody."""
+
+    server: str
+    says: str
+    since: Moment | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingRoom:
+    """Everybody who waits."""
+
+    count: int
+    says: str
+    helped: tuple[Helped, ...]
+    more: str
+    wishes: tuple[Wish, ...]
+    drains: tuple[Drained, ...]
+    empty: str
+
+
+def waiting_room_of(*, replica: Replica, config: SchedulerConfig, now: float) -> WaitingRoom:
+    """Show the line: first whose model is loading already, then the others in their order."""
+    snapshot = replica.snapshot(now=now)
+    palette = palette_of(replica)
+    granted, queued = _in_order(replica=replica, snapshot=snapshot, config=config)
+    shown = (*granted[:LONGEST], *queued[: max(LONGEST - len(granted), 0)])
+    rooms: dict[Candidate, tuple[Room, ...]] = {}
+    helped = tuple(
+        Helped(
+            call=standing.waiter.id,
+            row=waiting_row(replica=replica, snapshot=snapshot, standing=standing, config=config, palette=palette),
+            ways=ways_of(snapshot=snapshot, standing=standing, rooms=rooms),
+        )
+        for standing in shown
+    )
+    waiting = replica.waiting()
+    count = len(granted) + len(waiting)
+    return WaitingRoom(
+        count=count,
+        says=messages.waiting_count(count=count),
+        helped=helped,
+        more=messages.more_wait(count=count - len(helped)) if count > len(helped) else "",
+        wishes=_wishes(waiting, palette),
+        drains=_drains(snapshot),
+        empty="" if helped else messages.nobody_waits(),
+    )
+
+
+def ways_of(
+    *, snapshot: ClusterSnapshot, standing: Standing, rooms: dict[Candidate, tuple[Room, ...]]
+) -> tuple[str, ...]:
+    """Say what would help one waiter; `rooms` remembers what servers said to a candidate, for the next waiter."""
+    waiter = standing.waiter
+    candidate = next((c for c in waiter.candidates if c.model == waiter.model), None)
+    if candidate is None:
+        return ()
+    if candidate not in rooms:
+        rooms[candidate] = rooms_for(snapshot=snapshot, candidate=candidate)
+    found = ways_out(snapshot=snapshot, waiter=waiter, rooms=rooms[candidate], eta_s=standing.eta_s)
+    return tuple(helps(way=way) for way in found)
+
+
+def _in_order(
+    *, replica: Replica, snapshot: ClusterSnapshot, config: SchedulerConfig
+) -> tuple[tuple[Standing, ...], tuple[Standing, ...]]:
+    is_weighted = bool(replica.weights)
+    loading = [w for w in replica.waiters.values() if w.ticket is not None and w.ticket in replica.tickets]
+    granted = tuple(
+        standing_of(snapshot=snapshot, waiters=(), waiter=waiter, config=config, is_weighted=is_weighted)
+        for waiter in sorted(loading, key=lambda waiter: (waiter.arrived_at, waiter.id))
+    )
+    queued = standings(
+        snapshot=snapshot,
+        waiters=replica.waiters.values(),
+        config=config,
+        is_weighted=is_weighted,
+        limit=LONGEST,
+    )
+    return granted, queued
+
+
+def _wishes(waiting: Iterable[Waiter], palette: Palette) -> tuple[Wish, ...]:
+    since: dict[str, list[float]] = {}
+    for waiter in waiting:
+        if waiter.model:
+            since.setdefault(waiter.model, []).append(waiter.arrived_at)
+    most = max((len(times) for times in since.values()), default=1)
+    order: Sequence[tuple[str, list[float]]] = sorted(since.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    return tuple(
+        Wish(
+            mark=palette.mark(model),
+            count=len(times),
+            share=max(1, round(WHOLE * len(times) / most)),
+            since=moment(min(times)),
+        )
+        for model, times in order
+    )
+
+
+def _drains(snapshot: ClusterSnapshot) -> tuple[Drained, ...]:
+    return tuple(
+        Drained(
+            server=server.name,
+            says=messages.draining_for(
+                agent=server.drain.agent, model=server.drain.model, victims=server.drain.victims
+            ),
+            since=moment(server.drain.since),
+        )
+        for server in snapshot.servers.values()
+        if server.drain is not None
+    )

@@ -1,0 +1,72 @@
+"""Why somebody waits: who has the slot, what keeps the memory, and from when on a server is emptied for the waiter."""
+
+from collections.abc import Iterator
+
+from kubemoot_web.board.times import Moment, to_the_second
+from scheduler.core import draining, messages
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.placement import fit
+from scheduler.core.snapshot import ClusterSnapshot, Server
+from scheduler.core.types import Waiter
+
+NAMED_SERVERS = 2
+"""For how many servers it is said what keeps a model out; with more the reason gets longer, not better."""
+NAMED_AGENTS = 2
+
+
+def because_of(*, snapshot: ClusterSnapshot, waiter: Waiter) -> str:
+    """Say what stands between a waiter and its place."""
+    drained = next((s for s in snapshot.servers.values() if s.drain and s.drain.waiter == waiter.id), None)
+    if drained is not None and drained.drain is not None:
+        busy = [model for model in drained.drain.victims if model in drained.tickets_of]
+        return messages.emptied_for_it(server=drained.name, busy=busy)
+    server = snapshot.servers.get(waiter.server or "")
+    if server is not None:
+        return _slot_taken(server=server, waiter=waiter)
+    found = list(_keepers(snapshot=snapshot, waiter=waiter)) if waiter.model else []
+    return messages.kept_out(keepers=found[:NAMED_SERVERS], more=len(found) - NAMED_SERVERS) if found else ""
+
+
+def drain_due_at(*, snapshot: ClusterSnapshot, waiter: Waiter, config: SchedulerConfig) -> Moment | None:
+    """Say from when on a server is emptied for a waiter, should it still wait then; None where that is not to be."""
+    if waiter.server is not None or not waiter.model or waiter.id in snapshot.drained_for:
+        return None
+    after_s = min(config.drain_after_s, draining.SHARE_OF_LIMIT * (waiter.limit_at - waiter.arrived_at))
+    at = waiter.arrived_at + after_s
+    return to_the_second(at) if at > snapshot.now else None
+
+
+def _slot_taken(*, server: Server, waiter: Waiter) -> str:
+    agents = [ticket.agent for ticket in server.tickets_of.get(waiter.model, ())]
+    is_loading = waiter.model in server.loading
+    return messages.slot_taken(agents=agents[:NAMED_AGENTS], more=len(agents) - NAMED_AGENTS, is_loading=is_loading)
+
+
+def _keepers(*, snapshot: ClusterSnapshot, waiter: Waiter) -> Iterator[tuple[str, str, str]]:
+    """Name, for each server that could hold the model, one that is in use there or wanted by others."""
+    candidate = next((c for c in waiter.candidates if c.model == waiter.model), None)
+    if candidate is None:
+        return
+    for server in snapshot.servers.values():
+        footprint = snapshot.footprint(server=server, model=waiter.model)
+        if not server.is_open or footprint is None or (server.usable_mib or 0) < footprint:
+            continue
+        if not fit.may_hold(server=server, candidate=candidate):
+            continue
+        keeper = _keeper(snapshot=snapshot, server=server, waiter=waiter)
+        if keeper is not None:
+            yield (server.name, *keeper)
+
+
+def _keeper(*, snapshot: ClusterSnapshot, server: Server, waiter: Waiter) -> tuple[str, str] | None:
+    """Find the largest model there that may not go, with the agent that uses it; without one, agents wait for it."""
+    kept: list[tuple[int, str, str]] = []
+    for model in (*(resident.model for resident in server.warm_copies), *server.loading):
+        if model == waiter.model:
+            continue
+        tickets = server.tickets_of.get(model, ())
+        demand = snapshot.demand_of(model)
+        if tickets or demand.intents or demand.waiting.keys() - {waiter.id}:
+            size = snapshot.footprint(server=server, model=model) or 0
+            kept.append((size, model, tickets[0].agent if tickets else ""))
+    return max(kept)[1:] if kept else None
