@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+TRACE_OPTIONS = 8
+"""A decision names the best so many of what was weighed: enough to see why, little enough to be quick."""
+
 
 class Reason(StrEnum):
     """Why a call is not placed, in the words of the wire."""

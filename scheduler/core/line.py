@@ -55,7 +55,7 @@ def groups(
     What is one waiter's alone sets it apart: a place held for its agent (`holders`), a server that is emptied for it.
     """
     contexts = known_contexts(snapshot)
-    drains = [server.drain for server in snapshot.servers.values() if server.drain is not None]
+    drains = tuple(snapshot.index.drains.values())
     lines: dict[object, list[tuple[Turn, Waiter]]] = {}
     for waiter in waiters:
         turn = turn_of(waiter=waiter, now=snapshot.now, config=config, is_weighted=is_weighted)
@@ -79,9 +79,7 @@ def groups(
 
 def known_contexts(snapshot: ClusterSnapshot) -> tuple[int, ...]:
     """List every context length that is known anywhere, shortest first."""
-    servers = snapshot.servers.values()
-    found = {r.context_length for server in servers for r in server.residents} | {s.context_length for s in servers}
-    return tuple(sorted(length for length in found if length is not None))
+    return snapshot.index.known_contexts
 
 
 def prompt_bucket(prompt_tokens: int | None, *, contexts: Sequence[int]) -> int:

@@ -61,7 +61,7 @@ class Server:
     tickets_load: bool = True
     blocked: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def is_open(self) -> bool:
         """Say whether calls may be placed here at all."""
         return self.ready and not self.circuit_open
@@ -97,7 +97,7 @@ class Server:
         """Map the residents that are not already spent by each of their names."""
         return {name: r for r in self.residents if r.model not in self.spent for name in r.names}
 
-    @property
+    @cached_property
     def warm_copies(self) -> tuple[Resident, ...]:
         """List the residents that are not already spent, once each."""
         return tuple(resident for resident in self.residents if resident.model not in self.spent)
@@ -132,12 +132,55 @@ class Server:
         resident = self.known.get(model)
         return model if resident is None else resident.model
 
-    @property
+    @cached_property
+    def occupied(self) -> frozenset[str]:
+        """Name the models that may not be loaded here now, memory aside: here, coming, going, lost, or resting."""
+        return frozenset((*self.warm, *self.loading, *self.blocked, *self.leaving, *self.lost))
+
+    @cached_property
+    def held_mib(self) -> int | None:
+        """Sum up what models hold here or have reserved; None when the size of one is not known on this server."""
+        held = 0
+        for model in (*(resident.model for resident in self.warm_copies), *self.loading, *self.lost):
+            footprint = self.local_footprint(model)
+            if footprint is None:
+                return None
+            held += footprint
+        return held
+
+    @cached_property
+    def idle_copies(self) -> tuple[Resident, ...]:
+        """List the residents that are not already spent and that no ticket uses."""
+        return tuple(resident for resident in self.warm_copies if resident.model not in self.tickets_of)
+
+    @cached_property
+    def busy_since(self) -> Mapping[str, float]:
+        """Map the copies of which every slot runs a call, and no other limit counts, to when the oldest one began."""
+        if self.max_concurrent is not None:
+            return {}
+        return {
+            copy: min(ticket.started_at for ticket in tickets)
+            for copy, tickets in self.tickets_of.items()
+            if len(tickets) == self.slots and all(ticket.state is TicketState.ACTIVE for ticket in tickets)
+        }
+
+    @cached_property
+    def planned_for(self) -> frozenset[str]:
+        """Name the agents that places are held for here."""
+        return frozenset(ticket.agent for ticket in self.tickets if ticket.state is TicketState.PLANNED)
+
+    @cached_property
+    def contexts(self) -> tuple[int, ...]:
+        """List the context lengths known here: the residents' and its own."""
+        lengths = {resident.context_length for resident in self.residents} | {self.context_length}
+        return tuple(sorted(length for length in lengths if length is not None))
+
+    @cached_property
     def call_seconds(self) -> float:
         """Give the usual length of a call here."""
         return DEFAULT_CALL_S if self.call_s is None else self.call_s
 
-    @property
+    @cached_property
     def failure_rate(self) -> float:
         """Give the share of recent attempts that failed here."""
         return 0.0 if self.success_rate is None else 1 - self.success_rate
@@ -154,7 +197,10 @@ class Server:
         for ticket in self.tickets_of.get(model, ()):
             if ticket.footprint_mib is not None:
                 return ticket.footprint_mib
-        return next((load.footprint_mib for load in self.loads if load.model == model), None)
+        for load in self.loads:
+            if load.model == model:
+                return load.footprint_mib
+        return None
 
     def allows(self, model: str) -> bool:
         """Say whether the engine can load this model: it loads at all, and has it on disk."""
@@ -162,6 +208,8 @@ class Server:
 
     def counted(self, request: CallRequest, tickets: Iterable[Ticket]) -> tuple[Ticket, ...]:
         """Leave out the places held for the request's own agent: they are lent to its earlier calls."""
+        if request.agent not in self.planned_for:
+            return tuple(tickets)
         return tuple(t for t in tickets if t.state != TicketState.PLANNED or t.agent != request.agent)
 
     def caps(self, request: CallRequest) -> tuple[tuple[int, tuple[Ticket, ...]], ...]:
@@ -188,5 +236,7 @@ class Server:
 
     def fits_prompt(self, *, model: str, prompt_tokens: int | None) -> bool:
         """Say whether the prompt fits; an unknown context never refuses."""
+        if prompt_tokens is None:
+            return True
         context = self.context_of(model)
-        return prompt_tokens is None or context is None or context >= prompt_tokens
+        return context is None or context >= prompt_tokens

@@ -1,15 +1,18 @@
 """An immutable picture of the cluster, and what-if copies of it. Field meanings are those of scheduling.md 2."""
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from typing import Any
 
+from scheduler.core.index import ClusterIndex, index_of
 from scheduler.core.server import DEFAULT_CALL_S, DEFAULT_LOAD_MIB_PER_S, Resident, Server
 from scheduler.core.types import CallRequest, Demand, LoadUnderWay, Ticket, Turn
 
 __all__ = ["DEFAULT_CALL_S", "DEFAULT_LOAD_MIB_PER_S", "ClusterSnapshot", "Resident", "Server"]
 
+
+Needs = dict[tuple[object, ...], Any]
 
 NO_DEMAND = Demand()
 
@@ -29,25 +32,27 @@ class ClusterSnapshot:
     demand: Mapping[str, Demand]
     version: int = 0
     queues: Mapping[tuple[str, str], Sequence[Turn]] = field(default_factory=dict)
+    _index: ClusterIndex | None = field(init=False, default=None, compare=False, repr=False)
+    needs: Needs = field(init=False, default_factory=dict, compare=False, repr=False)
+    """What was worked out of this demand, by the names of a copy (placement/demand.py)."""
 
-    @cached_property
-    def holders(self) -> Mapping[str, tuple[str, ...]]:
-        """Map each model to the servers that hold it or have tickets for it, in the snapshot's order."""
-        found: dict[str, list[str]] = {}
-        for server in self.servers.values():
-            for model in dict.fromkeys((*server.known, *server.tickets_of, *server.loading)):
-                found.setdefault(model, []).append(server.name)
-        return {model: tuple(names) for model, names in found.items()}
+    @property
+    def index(self) -> ClusterIndex:
+        """Give the look-ups, made when first asked for."""
+        if self._index is None:
+            self._remember(index=index_of(self.servers))
+        assert self._index is not None
+        return self._index
 
-    @cached_property
+    @property
     def drained_for(self) -> frozenset[str]:
         """Name the waiters that servers are being emptied for."""
-        drains = (server.drain for server in self.servers.values())
-        return frozenset(drain.waiter for drain in drains if drain is not None and drain.waiter is not None)
+        return self.index.drained_for
 
-    def holding(self, model: str) -> tuple[Server, ...]:
+    def holding(self, model: str) -> Iterable[Server]:
         """List the servers where the model is resident or has tickets."""
-        return tuple(self.servers[name] for name in self.holders.get(model, ()))
+        servers = self.servers
+        return [servers[name] for name in self.index.holders.get(model, ())]
 
     def demand_of(self, model: str) -> Demand:
         """Look up who needs a model."""
@@ -64,8 +69,10 @@ class ClusterSnapshot:
     def footprint(self, *, server: Server, model: str) -> int | None:
         """Look up a model's footprint: here, else where it is resident, else by what is known of the model."""
         local = server.local_footprint(model)
-        if local is not None:
-            return local
+        return self.shared_footprint(model) if local is None else local
+
+    def shared_footprint(self, model: str) -> int | None:
+        """Look up a model's footprint for a server that knows none itself."""
         for holder in self.holding(model):
             resident = holder.known.get(model)
             if resident is not None and resident.footprint_mib is not None:
@@ -76,6 +83,8 @@ class ClusterSnapshot:
         """Work out the memory nothing holds or has reserved; None without a budget or when a size is unknown."""
         if server.usable_mib is None:
             return None
+        if server.held_mib is not None:
+            return server.usable_mib - server.held_mib
         free = server.usable_mib
         for model in (*(resident.model for resident in server.warm_copies), *server.loading, *server.lost):
             footprint = self.footprint(server=server, model=model)
@@ -97,7 +106,12 @@ class ClusterSnapshot:
 
     def with_server(self, server: Server) -> "ClusterSnapshot":
         """Copy the snapshot with one server replaced."""
-        return replace(self, servers={**self.servers, server.name: server})
+        before = self.servers.get(server.name)
+        changed = replace(self, servers={**self.servers, server.name: server})
+        changed._remember(needs=self.needs)
+        if before is not None and self._index is not None:
+            changed._remember(index=self._index.replaced(before=before, after=server))
+        return changed
 
     def without_waiter(self, waiter: str) -> "ClusterSnapshot":
         """Copy the snapshot without a waiter's demand; the snapshot itself when it has none."""
@@ -115,3 +129,10 @@ class ClusterSnapshot:
         demand = self.demand_of(model)
         changed = replace(demand, waiting={**demand.waiting, **waiting})
         return replace(self, demand={**self.demand, model: changed})
+
+    def _remember(self, *, index: ClusterIndex | None = None, needs: Needs | None = None) -> None:
+        """Keep what was worked out: frozen is the picture, not what follows from it."""
+        if index is not None:
+            object.__setattr__(self, "_index", index)
+        if needs is not None:
+            object.__setattr__(self, "needs", needs)

@@ -16,6 +16,10 @@ def wait_seconds(*, snapshot: ClusterSnapshot, server: Server, model: str, reque
     Where the cap is what blocks, the calls that count against it are taken too, and the larger answer holds.
     """
     queued = snapshot.queued_ahead(server=server, model=model, request=request)
+    since = server.busy_since.get(model)
+    if since is not None and not queued and request.agent not in server.planned_for:
+        # Mostly so: the oldest call frees its slot first.
+        return _rest_of_call(elapsed=snapshot.now - since, call_s=server.call_seconds)
     answers = []
     copy = (server.slots, server.counted(request, server.tickets_of.get(model, ())))
     caps = tuple((cap, tickets) for cap, tickets in server.caps(request) if len(tickets) >= cap)
@@ -33,12 +37,16 @@ def remaining_seconds(*, snapshot: ClusterSnapshot, server: Server, ticket: Tick
     elapsed = snapshot.now - ticket.started_at
     match ticket.state:
         case TicketState.ACTIVE:
-            return max(call_s - elapsed, LEAST_REMAINING * call_s)
+            return _rest_of_call(elapsed=elapsed, call_s=call_s)
         case TicketState.LOADING:
             load_s = load_seconds(snapshot=snapshot, server=server, model=ticket.model)
             return max(load_s - elapsed, 0.0) + call_s
         case TicketState.PLANNED:
             return call_s
+
+
+def _rest_of_call(*, elapsed: float, call_s: float) -> float:
+    return max(call_s - elapsed, LEAST_REMAINING * call_s)
 
 
 def next_free(*, remaining: Iterable[float], slots: int, queued: int, call_s: float) -> float:
@@ -48,10 +56,15 @@ def next_free(*, remaining: Iterable[float], slots: int, queued: int, call_s: fl
     """
     ends = sorted(remaining)
     frees = [0.0] * (slots - len(ends)) + ends[max(0, len(ends) - slots) :]
+    if call_s <= 0:
+        return frees[0]
     heapify(frees)
-    for _ in range(queued):
+    while queued and max(frees) - frees[0] > call_s:
         heapreplace(frees, frees[0] + call_s)
-    return frees[0]
+        queued -= 1
+    # Once all slots free within one call of each other they take turns, however many queue.
+    rounds, left = divmod(queued, slots)
+    return sorted(frees)[left] + rounds * call_s
 
 
 def load_seconds(*, snapshot: ClusterSnapshot, server: Server, model: str) -> float:

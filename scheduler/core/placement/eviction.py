@@ -4,15 +4,14 @@ The choice is exact and takes polynomial time: a server with many small models m
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler.core.placement.demand import Need, need_of
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Victim:
+class Victim(NamedTuple):  # not a dataclass: many are looked at for each that goes
     """A resident that may go, with what its going frees and costs to bring back."""
 
     model: str
@@ -29,10 +28,12 @@ def idle_victims(
     left alone: nobody can say what their going would free.
     """
     victims = []
-    for resident in server.warm_copies:
-        footprint = snapshot.footprint(server=server, model=resident.model)
-        if resident.model in server.tickets_of or footprint is None:
-            continue
+    for resident in server.idle_copies:
+        footprint = resident.footprint_mib
+        if footprint is None:
+            footprint = snapshot.footprint(server=server, model=resident.model)
+            if footprint is None:
+                continue
         need = need_of(snapshot=snapshot, request=request, resident=resident)
         if resident.model in granted or not need.is_wanted:
             victims.append(Victim(model=resident.model, footprint_mib=footprint, need=need))
@@ -46,6 +47,10 @@ def fewest_least_needed(*, victims: Sequence[Victim], room_mib: float) -> tuple[
     2. Among those sets, the one whose sorted list of needs is least.
     3. Among those, the one whose sorted list of names is least.
     """
+    # One is enough, mostly: then it is the least needed of those that free enough.
+    enough = [(victim.need, victim.model, victim) for victim in victims if victim.footprint_mib >= room_mib]
+    if enough:
+        return (min(enough)[2],)
     # 1. The largest ones show how few are enough.
     count = _fewest(sizes=sorted((v.footprint_mib for v in victims), reverse=True), room_mib=room_mib)
     if count is None:

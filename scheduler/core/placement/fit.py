@@ -1,5 +1,8 @@
 """Filters: where a model could ever run, where it has a free slot now, where it may be loaded."""
 
+from collections.abc import Iterable, Iterator
+
+from scheduler.core.index import CopyOrder, copy_order
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Candidate
 
@@ -26,7 +29,8 @@ def is_resident_anywhere(*, snapshot: ClusterSnapshot, candidate: Candidate) -> 
 def can_ever_be_placed(*, snapshot: ClusterSnapshot, candidate: Candidate) -> bool:
     """Say whether the candidate is resident somewhere or some server, ready or not, could hold it."""
     return is_resident_anywhere(snapshot=snapshot, candidate=candidate) or any(
-        could_hold_ever(snapshot=snapshot, server=server, candidate=candidate) for server in snapshot.servers.values()
+        could_hold_ever(snapshot=snapshot, server=server, candidate=candidate)
+        for server in _able(snapshot=snapshot, candidate=candidate)
     )
 
 
@@ -34,11 +38,19 @@ def has_context_somewhere(*, snapshot: ClusterSnapshot, candidate: Candidate, re
     """Say whether the prompt fits the candidate on any server, ready or not, that has it or could hold it."""
     if request.prompt_tokens is None:
         return True
+    places = (snapshot.holding(candidate.model), _able(snapshot=snapshot, candidate=candidate))
     return any(
         server.fits_prompt(model=candidate.model, prompt_tokens=request.prompt_tokens)
         and is_place(snapshot=snapshot, server=server, candidate=candidate)
-        for server in snapshot.servers.values()
+        for servers in places
+        for server in servers
     )
+
+
+def _able(*, snapshot: ClusterSnapshot, candidate: Candidate) -> Iterator[Server]:
+    """Go through the servers whose engines can load the candidate at all."""
+    servers = snapshot.servers
+    return (servers[name] for name in snapshot.index.able(model=candidate.model, servers=servers))
 
 
 def is_place(*, snapshot: ClusterSnapshot, server: Server, candidate: Candidate) -> bool:
@@ -66,6 +78,40 @@ def copies(
         and server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens)
         and not is_drained(snapshot=snapshot, server=server, model=model, request=request)
     )
+
+
+def free_copies(*, snapshot: ClusterSnapshot, candidate: Candidate, request: CallRequest) -> Iterator[Server]:
+    """Go through the resident copies with a free slot for the request, the best first.
+
+    Best is: not spilling, then fewest tickets per slot, then higher weight, then name.
+    """
+    model = candidate.model
+    for order in _copy_orders(snapshot=snapshot, model=model, request=request):
+        server = snapshot.servers[order[-1]]
+        if (
+            (candidate.servers is None or server.name in candidate.servers)
+            and (request.prompt_tokens is None or server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens))
+            and (server.max_concurrent is None or server.is_below_cap(request))
+            and (server.drain is None or not is_drained(snapshot=snapshot, server=server, model=model, request=request))
+        ):
+            yield server
+
+
+def _copy_orders(*, snapshot: ClusterSnapshot, model: str, request: CallRequest) -> Iterable[CopyOrder]:
+    index = snapshot.index
+    orders = index.free_copies.get(model, [])
+    lenders = index.planned.get(request.agent)
+    if not lenders:
+        return orders
+    # Places held for the request's own agent do not count: there it may find a slot, or more of them, than others.
+    own = []
+    for name in lenders:
+        server = snapshot.servers[name]
+        if server.is_open and model in server.warm:
+            taken = tickets_on(server=server, model=model, request=request)
+            if taken < server.slots:
+                own.append(copy_order(server=server, model=model, tickets=taken))
+    return sorted((*(order for order in orders if order[-1] not in lenders), *own))
 
 
 def is_drained(*, snapshot: ClusterSnapshot, server: Server, model: str, request: CallRequest) -> bool:
@@ -99,11 +145,7 @@ def may_load(*, server: Server, candidate: Candidate, request: CallRequest) -> b
         server.is_open
         and server.usable_mib is not None
         and may_hold(server=server, candidate=candidate)
-        and model not in server.warm
-        and model not in server.loading
-        and model not in server.blocked
-        and model not in server.leaving
-        and model not in server.lost
+        and model not in server.occupied
         and (server.drain is None or server.drain.model == model)
         and server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens)
         and server.is_below_cap(request)
