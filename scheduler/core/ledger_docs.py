@@ -34,10 +34,15 @@ def to_doc(value: Any) -> Any:
 
 
 def server_record(doc: Mapping[str, Any]) -> ServerRecord:
-    """Read a server's document."""
-    seen = _plain(ServerSeen, doc["seen"], residents=_residents, models=_optional_texts, observed=dict, estimated=dict)
-    learned = _plain(ServerLearned, doc["learned"], blocked_until=dict, failures=dict)
-    return ServerRecord(config=_plain(ServerConfig, doc["config"]), seen=seen, learned=learned)
+    """Read a server's document. A part that is a value already (it did not change) stays as it is."""
+    config, seen, learned = doc["config"], doc["seen"], doc["learned"]
+    if not isinstance(config, ServerConfig):
+        config = _plain(ServerConfig, config)
+    if not isinstance(seen, ServerSeen):
+        seen = _plain(ServerSeen, seen, residents=_residents, models=_optional_texts, observed=dict, estimated=dict)
+    if not isinstance(learned, ServerLearned):
+        learned = _plain(ServerLearned, learned, blocked_until=dict, failures=dict)
+    return ServerRecord(config=config, seen=seen, learned=learned)
 
 
 def ticket(doc: Mapping[str, Any]) -> Ticket:

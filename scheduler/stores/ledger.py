@@ -29,6 +29,8 @@ from scheduler.core.replica import Replica
 from scheduler.core.server import Resident
 from scheduler.core.types import LoadUnderWay, Waiter
 from scheduler.ports import LineFull, TicketGone
+from scheduler.stores.journal import read_entry
+from scheduler.stores.ledger_batch import Batch
 from scheduler.stores.ledger_feed import ReplicaFeed
 from scheduler.stores.ledger_scripts import script
 from scheduler.stores.link import Link
@@ -36,7 +38,6 @@ from scheduler.stores.link import Link
 JOURNAL_LENGTH = 20_000
 TIMEOUT_S = 2.0
 BLOCK_S = 5.0
-LISTS = ("evicted", "evicts", "residents", "sizes_mib", "candidates")
 
 
 class RedisLedger:
@@ -56,6 +57,7 @@ class RedisLedger:
         self._root = f"km:{{{name}}}"
         self._limits = _text(asdict(config) | {"journal": JOURNAL_LENGTH})
         self._link = Link(url=url, timeout_s=timeout_s)
+        self._batch = Batch(carry=self._commit)
         self._follower = Link(url=url, timeout_s=timeout_s + BLOCK_S)
         self._feed = ReplicaFeed(
             replica=Replica(config=config), link=self._link, follower=self._follower, root=self._root, block_s=BLOCK_S
@@ -124,8 +126,7 @@ class RedisLedger:
 
     async def commit(self, *, changes: Sequence[Change], now: float) -> Committed:
         """Check each change against the stored documents and apply those that hold, in order, in one atomic step."""
-        args = [arg for change in changes for arg in _change_args(change)]
-        version, results = await self._versioned_step("commit", args, now=now)
+        version, results = await self._batch.ask(changes=[_change_args(change) for change in changes], now=now)
         return Committed(
             version=version, results=tuple(Refusal(result.decode()) if result else None for result in results)
         )
@@ -156,7 +157,9 @@ class RedisLedger:
 
     async def release(self, *, ticket: str, outcome: Outcome, now: float) -> bool:
         """Give a ticket back. False, and nothing changed, when it is gone already."""
-        return bool(await self._step("release", ticket, _text(outcome), now=now))
+        change = ("release", ticket, "1" if outcome.ok else "", _text(outcome))
+        _, results = await self._batch.ask(changes=[change], now=now)
+        return results[0] == b"released"
 
     async def publish_intents(self, *, intents: Sequence[Intent], plans: Sequence[Plan]) -> None:
         """Store intents and (still empty) plans of selected agents, and count their selection."""
@@ -198,7 +201,10 @@ class RedisLedger:
         """Read committed changes past a journal id, oldest first; from the beginning after ''."""
         start = f"({after}" if after else "-"
         page = await self._link.call("XRANGE", f"{self._root}:journal", start, "+", "COUNT", count)
-        return tuple(_journal_entry(entry_id, text) for entry_id, (_, text) in page)
+        return tuple(read_entry(entry_id=entry_id, text=text) for entry_id, (_, text) in page)
+
+    async def _commit(self, args: Sequence[str]) -> tuple[int, Sequence[bytes]]:
+        return await self._versioned_step("commit", args, now=None)
 
     async def _step(self, name: str, *args: str | int, now: float | None = None) -> Any:
         _, result = await self._versioned_step(name, args, now=now)
@@ -229,14 +235,3 @@ def _change_args(change: Change) -> tuple[str, ...]:
             return ("drain", change.server, _text(change.drain) if change.drain else "")
         case StandAsideChange():
             return ("stand_aside", change.waiter, change.reason, change.model, change.trace)
-
-
-def _journal_entry(entry_id: bytes, text: bytes) -> JournalEntry:
-    version, _, at, _, written = text.split(b"\n")
-    events = tuple({name: _listed(name, value) for name, value in event.items()} for event in json.loads(written))
-    return JournalEntry(id=entry_id.decode(), version=int(version), at=float(at), events=events)
-
-
-def _listed(name: str, value: Any) -> Any:
-    """Read an empty list where the script language wrote an empty map."""
-    return [] if name in LISTS and value == {} else value

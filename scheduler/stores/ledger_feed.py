@@ -14,6 +14,7 @@ from typing import Any
 from redis.exceptions import RedisError
 
 from scheduler.core.replica import Replica
+from scheduler.core.server_parts import whole_servers
 from scheduler.ports import LedgerUnavailable
 from scheduler.stores.bells import Bells
 from scheduler.stores.ledger_scripts import script
@@ -144,7 +145,7 @@ class ReplicaFeed:
     def _apply(self, version: int, deltas: bytes) -> bool:
         """Take one version in; False, and the replica is due for a reload, when it cannot be read."""
         try:
-            rows = json.loads(deltas)
+            rows = whole_servers(servers=self.replica.servers, deltas=json.loads(deltas))
             self.replica.apply(version=version, deltas=rows)
         except Exception:  # whoever wrote it, it must neither end the following nor fail the caller whose step it was
             log.exception("ledger_entry_unread version=%s", version)

@@ -6,7 +6,9 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "lua"
-SHARED = ("prelude", "facts", "moves")
+SHARED = ("prelude", "moves")
+BEFORE = {"commit": ("facts",)}
+"""What only some scripts need: a script makes everything before it anew with each call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,5 +23,7 @@ class Script:
 @cache
 def script(name: str) -> Script:
     """Read a script; its head comment says what KEYS, ARGV and result are."""
-    text = "".join((FOLDER / f"{part}.lua").read_text(encoding="utf-8") for part in (*SHARED, name))
+    text = "".join(
+        (FOLDER / f"{part}.lua").read_text(encoding="utf-8") for part in (*SHARED, *BEFORE.get(name, ()), name)
+    )
     return Script(name=name, text=text, sha=hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())

@@ -9,6 +9,8 @@ from redis import Redis
 
 from scheduler.core.invariants import Violation, check
 from scheduler.core.replica import Replica
+from scheduler.core.server_parts import whole_servers
+from scheduler.stores.journal import read_events
 from tests.race.fleet import CONFIG
 
 ENDINGS = ("delivered", "given_up", "stood_aside", "lapsed")
@@ -41,10 +43,11 @@ class Referee:
         number, _, at, deltas, events = text.split(b"\n")
         version = int(number)
         assert version == self.replica.version + 1, "the journal was trimmed before it was read"
-        self.replica.apply(version=version, deltas=json.loads(deltas))
+        rows = whole_servers(servers=self.replica.servers, deltas=json.loads(deltas))
+        self.replica.apply(version=version, deltas=rows)
         found = check(self.replica.snapshot(now=float(at)))
         self.violations.extend((version, violation) for violation in found)
-        for event in json.loads(events):
+        for event in read_events(events):
             self._note(event)
 
     def _note(self, event: dict[str, Any]) -> None:

@@ -6,7 +6,9 @@
 --         wait, waiter's id, {model, server, action, eta_s}, trace
 --         drain, server, drain or ''
 --         stand_aside, waiter's id, reason, model, trace
--- result: a list with '' or the refusal of each change
+--         release, ticket's id, '1' when its call went well, what its caller says as JSON
+--         at, the caller's now from here on (several callers may share a step)
+-- result: a list with '' or the refusal of each change but `at`; a release says 'released' or 'gone'
 
 local ETA_STEP_S = 1
 
@@ -60,7 +62,7 @@ local function give_back(replaced, plan)
   local ticket = get('ticket', replaced)
   local owner = some(ticket.plan) and get('plan', ticket.plan)
   drop_ticket(ticket)
-  emit('released', with(call_of_ticket(ticket), {reason = 'replaced'}))
+  emit_of('released', ticket, {reason = 'replaced'})
   if owner and not (plan and plan.id == owner.id) then drop_plan(owner, 'taken') end
 end
 
@@ -70,7 +72,8 @@ local function start_load(f, load, raw, ticket)
   if #shared > 0 then raw = nil end
   put('load', load_key(load.server, load.model), load, raw)
   redis.call('SADD', key('loads:' .. load.server), load.model)
-  emit('load_started', with(call_of_ticket(ticket), {footprint_mib = load.footprint_mib, evicts = load.evicts}))
+  forget_stand(load.server)
+  emit_of('load_started', ticket, {footprint_mib = load.footprint_mib, evicts = load.evicts})
 end
 
 local function hold_for_plan(plan, raw, ticket, trace)
@@ -86,7 +89,7 @@ local function hold_for_plan(plan, raw, ticket, trace)
     redis.call('HSET', key('held_intent'), id, intent)
   end
   redis.call('ZADD', key('lease:ticket'), exact(CLOCK + LIMITS.plan_limit_s), ticket.id)
-  emit('planned', with(call_of_ticket(ticket), {trace = trace}))
+  emit_of('planned', ticket, {trace = trace})
 end
 
 local function hand_to_waiter(ticket, trace)
@@ -95,7 +98,7 @@ local function hand_to_waiter(ticket, trace)
   put('waiter', waiter.id, waiter)
   reach_tag(waiter.priority, waiter.start_tag)
   end_drain_of(waiter.id, 'granted')
-  emit('granted', with(call_of_ticket(ticket), {trace = trace}))
+  emit_of('granted', ticket, {trace = trace})
   local plan = some(waiter.plan) and get('plan', waiter.plan)
   if plan then drop_plan(plan, 'taken', ticket.id) end
 end
@@ -104,8 +107,8 @@ local function deliver(ticket, trace)
   reach_tag(ticket.priority, take_tag(ticket))
   redis.call('ZADD', key('lease:ticket'), exact(CLOCK + LIMITS.ticket_lease_s), ticket.id)
   count_use('use', ticket.model, NOW, 1)
-  emit('granted', with(call_of_ticket(ticket), {trace = trace}))
-  emit('delivered', call_of_ticket(ticket))
+  emit_of('granted', ticket, {trace = trace})
+  emit_of('delivered', ticket)
 end
 
 local function grant(ticket_raw, load_raw, replaced, plan_raw, trace)
@@ -126,7 +129,7 @@ local function grant(ticket_raw, load_raw, replaced, plan_raw, trace)
     ticket_raw = nil
   end
   put('ticket', ticket.id, ticket, ticket_raw)
-  redis.call('SADD', key('on:' .. ticket.server), ticket.id)
+  join_stand(ticket)
   if load then start_load(f, load, load_raw, ticket) end
   if plan then hold_for_plan(plan, plan_raw, ticket, trace) end
   if some(ticket.waiter) then hand_to_waiter(ticket, trace) end
@@ -188,12 +191,48 @@ local function stand_aside(id, reason, model, trace)
   emit('stood_aside', with(call_of_waiter(waiter), {reason = reason, trace = trace}))
 end
 
-local KINDS = {grant = {5, grant}, wait = {3, wait}, drain = {2, drain}, stand_aside = {4, stand_aside}}
+-- Learn from how a call went on its server; give how long it ran, when it did.
+local function learn(ticket, went_well)
+  local learned = get('server:learned', ticket.server)
+  if learned == nil or ticket.state ~= 'active' then return nil end
+  local active_s = math.max(NOW - ticket.started_at, 0)
+  if went_well then learned.call_s = ease(some(learned.call_s) or LIMITS.usual_call_s, active_s) end
+  learned.success_rate = ease(some(learned.success_rate) or 1, went_well and 1 or 0)
+  put_part('learned', ticket.server, learned)
+  return active_s
+end
+
+local function release(id, went_well, said)
+  local ticket, told = get('ticket', id), cjson.decode(said)
+  if ticket == nil then return 'gone' end
+  local plan = some(ticket.plan) and get('plan', ticket.plan)
+  local waiter = some(ticket.waiter) and get('waiter', ticket.waiter)
+  drop_ticket(ticket)
+  if waiter then
+    waiter.ticket = null
+    put('waiter', waiter.id, waiter)
+  end
+  if is_delivered(ticket) then
+    count_use('use', ticket.model, NOW, 0)
+    told.active_s = learn(ticket, went_well == '1')
+  end
+  emit_of('released', ticket, told)
+  if plan then drop_plan(plan, 'released') end
+  return 'released'
+end
+
+local KINDS = {grant = {5, grant}, wait = {3, wait}, drain = {2, drain}, stand_aside = {4, stand_aside},
+  release = {3, release}}
 
 local results, at = {}, 4
 while at <= #ARGV do
-  local arity, apply = unpack(KINDS[ARGV[at]])
-  results[#results + 1] = apply(unpack(ARGV, at + 1, at + arity)) or ''
-  at = at + arity + 1
+  if ARGV[at] == 'at' then
+    NOW = tonumber(ARGV[at + 1])
+    at = at + 2
+  else
+    local arity, apply = unpack(KINDS[ARGV[at]])
+    results[#results + 1] = apply(unpack(ARGV, at + 1, at + arity)) or ''
+    at = at + arity + 1
+  end
 end
 return finish(results)

@@ -26,7 +26,7 @@ local function sorted_fields(name)
 end
 
 local function clear(server, reason)
-  for _, id in ipairs(members('on:' .. server)) do revoke(get('ticket', id), reason) end
+  for _, id in ipairs(ids_on(server)) do revoke(get('ticket', id), reason) end
   for _, model in ipairs(members('loads:' .. server)) do
     end_load(server, model)
     emit('load_failed', {server = server, model = model, reason = reason})
@@ -50,18 +50,16 @@ end
 
 local function forget(server)
   clear(server, 'server-gone')
-  for _, part in ipairs({'server:config', 'server:seen', 'server:learned', 'probing'}) do
-    redis.call('HDEL', key(part), server)
-  end
-  mark('server', server, false)
+  for _, part in ipairs({'config', 'seen', 'learned'}) do remove('server:' .. part, server) end
+  redis.call('HDEL', key('probing'), server)
+  remove('server', server) -- only a delta: nothing is stored under this name
   emit('server_changed', {server = server, reason = 'removed'})
 end
 
 local function replace_all(name, rows, names)
   for _, id in ipairs(names) do
     if redis.call('HGET', key(name), id) ~= rows[id] then
-      redis.call('HSET', key(name), id, rows[id])
-      mark(name, id, rows[id])
+      put(name, id, true, rows[id])
     end
   end
   for _, id in ipairs(sorted_fields(name)) do

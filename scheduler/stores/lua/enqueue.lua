@@ -16,4 +16,4 @@ redis.call('ZADD', key('lease:waiter'), exact(CLOCK + LIMITS.waiter_lease_s), wa
 local models = {}
 for i, candidate in ipairs(waiter.candidates) do models[i] = candidate.model end
 emit('enqueued', with(call_of_waiter(waiter), {candidates = models, limit_at = waiter.limit_at}))
-return finish({redis.call('HGET', key('waiter'), waiter.id), before})
+return finish({text_of('waiter', waiter.id), before})

@@ -1,14 +1,6 @@
--- What stands on a server, read from the stored documents. Nothing here changes anything.
+-- What stands on a server, for claims. Read once for each server, then kept up with what the step does.
 
-local ALPHA = 0.2
-
-local function members(name)
-  local found = redis.call('SMEMBERS', key(name))
-  table.sort(found)
-  return found
-end
-
-local function load_key(server, model) return server .. '#' .. model end
+local stands = {}
 
 local function older(a, b)
   if a.started_at ~= b.started_at then return a.started_at < b.started_at end
@@ -21,40 +13,65 @@ local function copy_name(f, model)
   return resident and resident.model or model
 end
 
-local function is_called(resident, model)
-  if resident.model == model then return true end
-  for _, alias in ipairs(resident.aliases or {}) do
-    if alias == model then return true end
-  end
-  return false
+local function count(f, field, name, more)
+  local number = (f[field][name] or 0) + more
+  f[field][name] = number ~= 0 and number or nil
 end
 
--- Read everything that a claim on this server rests on; `without` is a ticket that is given back in the same step.
-local function stand(server, without)
-  local f = {server = server, config = get('server:config', server), seen = get('server:seen', server)}
-  f.tickets, f.loads, f.residents, f.spent, f.loading, f.held = {}, {}, {}, {}, {}, {}
-  local ids = members('on:' .. server)
-  fetch('ticket', ids)
-  for _, id in ipairs(ids) do
-    if id ~= without then f.tickets[#f.tickets + 1] = get('ticket', id) end
+local function is_running(ticket) return ticket.state ~= 'planned' end
+
+local function add_place(f, ticket, more)
+  local copy = copy_name(f, ticket.model)
+  f.tickets[ticket.id] = more > 0 and ticket or nil
+  count(f, 'held', copy, more)
+  if is_running(ticket) then
+    count(f, 'running', copy, more)
+    f.all = f.all + more
+    if ticket.priority == 'background' then f.background = f.background + more end
+  else
+    f.planned[ticket.id] = more > 0 and ticket or nil
   end
-  table.sort(f.tickets, older)
+  for _, victim in ipairs(ticket.evicts) do f.spent[victim] = true end
+end
+
+local function read_stand(server, without)
+  local f = {server = server, config = get('server:config', server), seen = get('server:seen', server),
+    tickets = {}, residents = {}, spent = {}, loading = {}, held = {}, running = {}, planned = {}, all = 0,
+    background = 0}
   for _, resident in ipairs(f.seen.residents) do
     f.residents[resident.model] = resident
     for _, alias in ipairs(resident.aliases or {}) do f.residents[alias] = resident end
   end
   for _, model in ipairs(members('loads:' .. server)) do
     local load = get('load', load_key(server, model))
-    f.loads[#f.loads + 1] = load
     f.loading[model] = load
     for _, victim in ipairs(load.evicts) do f.spent[victim] = true end
   end
-  for _, ticket in ipairs(f.tickets) do
-    f.held[copy_name(f, ticket.model)] = true
-    for _, victim in ipairs(ticket.evicts) do f.spent[victim] = true end
+  for id, ticket in pairs(places_on(server)) do
+    if id ~= without then add_place(f, ticket, 1) end
   end
   return f
 end
+
+-- Give everything that a claim on this server rests on; `without` is a ticket that is given back in the same step.
+local function stand(server, without)
+  if without then return read_stand(server, without) end
+  stands[server] = stands[server] or read_stand(server)
+  return stands[server]
+end
+
+local function join_stand(ticket)
+  local f = stands[ticket.server]
+  if f then add_place(f, ticket, 1) end
+end
+
+-- What a ticket with victims kept from counting, others may do too: that is read anew.
+on_drop(function(ticket)
+  local f = stands[ticket.server]
+  if f and #ticket.evicts == 0 then add_place(f, ticket, -1) else stands[ticket.server] = nil end
+end)
+
+local function forget_stand(server) stands[server] = nil end
 
 local function is_warm(f, model)
   local resident = f.residents[model]
@@ -77,13 +94,22 @@ local function resident_elsewhere(model)
   end
 end
 
+-- Give the size that the oldest ticket of a model says.
+local function size_in_tickets(f, model)
+  local oldest
+  for _, ticket in pairs(f.tickets) do
+    local says = copy_name(f, ticket.model) == model and some(ticket.footprint_mib)
+    if says and (oldest == nil or older(ticket, oldest)) then oldest = ticket end
+  end
+  return oldest and oldest.footprint_mib
+end
+
 -- The order of the scheduling rules: here, in a ticket or load here, resident anywhere, known of the model.
 local function footprint_mib(f, model)
   local resident = f.residents[model]
   if resident and some(resident.footprint_mib) then return resident.footprint_mib end
-  for _, ticket in ipairs(f.tickets) do
-    if copy_name(f, ticket.model) == model and some(ticket.footprint_mib) then return ticket.footprint_mib end
-  end
+  local of_ticket = size_in_tickets(f, model)
+  if of_ticket then return of_ticket end
   if f.loading[model] then return f.loading[model].footprint_mib end
   return resident_elsewhere(model) or tonumber(redis.call('HGET', key('footprint'), model) or nil)
 end
@@ -141,12 +167,11 @@ local function shared_victims(f, load)
   return shared
 end
 
-local function counts(ticket, asking) return ticket.state ~= 'planned' or ticket.agent ~= asking.agent end
-
 local function has_slot(f, asking)
-  local taken, copy = 0, copy_name(f, asking.model)
-  for _, ticket in ipairs(f.tickets) do
-    if copy_name(f, ticket.model) == copy and counts(ticket, asking) then taken = taken + 1 end
+  local copy = copy_name(f, asking.model)
+  local taken = f.running[copy] or 0
+  for _, ticket in pairs(f.planned) do
+    if ticket.agent ~= asking.agent and copy_name(f, ticket.model) == copy then taken = taken + 1 end
   end
   return taken < f.config.slots
 end
@@ -154,9 +179,9 @@ end
 local function is_below_cap(f, asking)
   local cap = some(f.config.max_concurrent)
   if cap == nil then return true end
-  local all, background = 0, 0
-  for _, ticket in ipairs(f.tickets) do
-    if counts(ticket, asking) then
+  local all, background = f.all, f.background
+  for _, ticket in pairs(f.planned) do
+    if ticket.agent ~= asking.agent then
       all = all + 1
       if ticket.priority == 'background' then background = background + 1 end
     end

@@ -17,7 +17,7 @@ local seen = get('server:seen', server)
 seen.residents = without_model(seen.residents, model)
 seen.residents[#seen.residents + 1] = cjson.decode(ARGV[6])
 put_part('seen', server, seen)
-for _, id in ipairs(members('on:' .. server)) do
+for _, id in ipairs(ids_on(server)) do
   local ticket = get('ticket', id)
   if ticket.model == model and ticket.state == 'loading' then
     ticket.state, ticket.started_at = 'active', NOW

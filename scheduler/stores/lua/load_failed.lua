@@ -9,7 +9,7 @@ local load = get('load', load_key(server, model))
 if load == nil then return finish() end
 set_barrier(server)
 end_load(server, model)
-for _, id in ipairs(members('on:' .. server)) do
+for _, id in ipairs(ids_on(server)) do
   local ticket = get('ticket', id)
   if ticket.model == model then revoke(ticket, 'load-failed') end
 end

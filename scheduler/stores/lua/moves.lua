@@ -1,5 +1,41 @@
 -- The steps that several scripts share: a ticket ends, a wait ends, a plan ends, a counter counts.
 
+local ALPHA = 0.2
+
+local function members(name)
+  local found = redis.call('SMEMBERS', key(name))
+  table.sort(found)
+  return found
+end
+
+local function load_key(server, model) return server .. '#' .. model end
+
+local function is_called(resident, model)
+  if resident.model == model then return true end
+  for _, alias in ipairs(resident.aliases or {}) do
+    if alias == model then return true end
+  end
+  return false
+end
+
+-- Give what claims need of the tickets on a server, by their ids: as stored, but for what this step has done to them.
+local function places_on(server)
+  local flat, found = redis.call('HGETALL', key('on:' .. server)), {}
+  for at = 1, #flat, 2 do found[flat[at]] = unpack_place(flat[at], flat[at + 1]) end
+  for id in pairs(touched.ticket or {}) do
+    local ticket = known.ticket[id]
+    found[id] = ticket and ticket.server == server and ticket or nil
+  end
+  return found
+end
+
+local function ids_on(server)
+  local ids = {}
+  for id in pairs(places_on(server)) do ids[#ids + 1] = id end
+  table.sort(ids)
+  return ids
+end
+
 local function number_or(found, otherwise) return tonumber(found or otherwise) end
 
 -- Start-time fair queueing: S = max(V, F of the crew), F = S + 1 / weight.
@@ -30,18 +66,6 @@ local function ease(before, sample)
 end
 
 -- The fields a call's history row is made of.
-local function call_of_ticket(ticket)
-  local call = ticket.call
-  if call == '' then call = some(ticket.waiter) or ticket.id end
-  return {
-    call = call, ticket = ticket.id, waiter = ticket.waiter, plan = ticket.plan, agent = ticket.agent,
-    crew = ticket.crew, thread = ticket.thread, phase = ticket.phase, purpose = ticket.purpose,
-    priority = ticket.priority, server = ticket.server, model = ticket.model, action = ticket.action,
-    evicted = ticket.evicted, arrived_at = ticket.arrived_at, granted_at = ticket.granted_at,
-    started_at = ticket.started_at,
-  }
-end
-
 local function call_of_waiter(waiter)
   return {
     call = waiter.id, waiter = waiter.id, agent = waiter.agent, crew = waiter.crew, thread = waiter.thread,
@@ -70,10 +94,14 @@ local function end_drain_of(waiter, reason)
 end
 
 -- Take a ticket out of the books. What it meant for waiter and plan is the caller's business.
+local dropped = function() end
+
+local function on_drop(listener) dropped = listener end
+
 local function drop_ticket(ticket)
   remove('ticket', ticket.id)
-  redis.call('SREM', key('on:' .. ticket.server), ticket.id)
   redis.call('ZREM', key('lease:ticket'), ticket.id)
+  dropped(ticket)
 end
 
 local function is_delivered(ticket) return not some(ticket.waiter) and not some(ticket.plan) end
@@ -123,7 +151,7 @@ local function revoke(ticket, reason)
   local plan = some(ticket.plan) and get('plan', ticket.plan)
   if plan and plan.ticket == ticket.id then back_to_intent(plan) end
   if is_delivered(ticket) then count_use('use', ticket.model, NOW, 0) end
-  emit('lapsed', with(call_of_ticket(ticket), {reason = reason}))
+  emit_of('lapsed', ticket, {reason = reason})
 end
 
 local function forget_waiter(waiter, reason)
@@ -137,12 +165,9 @@ end
 local function abandon(waiter, kind)
   local ticket = some(waiter.ticket) and get('ticket', waiter.ticket)
   forget_waiter(waiter, kind)
-  local event = call_of_waiter(waiter)
-  if ticket then
-    drop_ticket(ticket)
-    event = call_of_ticket(ticket)
-  end
-  if not some(waiter.stood_aside) then emit(kind, event) end
+  if ticket then drop_ticket(ticket) end
+  if some(waiter.stood_aside) then return end
+  if ticket then emit_of(kind, ticket) else emit(kind, call_of_waiter(waiter)) end
 end
 
 local function set_barrier(server)
@@ -185,7 +210,7 @@ end
 local function settle_victim(load, victim)
   load.evicts = without_item(load.evicts, victim)
   put('load', load_key(load.server, load.model), load)
-  for _, id in ipairs(members('on:' .. load.server)) do
+  for _, id in ipairs(ids_on(load.server)) do
     local ticket = get('ticket', id)
     if ticket.model == load.model and has_item(ticket.evicts, victim) then
       ticket.evicts = without_item(ticket.evicts, victim)

@@ -23,5 +23,5 @@ ticket.started_at = NOW
 put('ticket', ticket.id, ticket)
 redis.call('ZADD', key('lease:ticket'), exact(CLOCK + LIMITS.ticket_lease_s), ticket.id)
 count_use('use', ticket.model, NOW, 1)
-emit('delivered', call_of_ticket(ticket))
-return finish({'ticket', redis.call('HGET', key('ticket'), ticket.id), exact(waiter.arrived_at)})
+emit_of('delivered', ticket)
+return finish({'ticket', text_of('ticket', ticket.id), exact(waiter.arrived_at)})

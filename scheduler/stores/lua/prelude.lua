@@ -27,80 +27,81 @@ end
 -- Numbers kept outside documents are written in full: cjson would keep 14 digits only.
 local function exact(number) return string.format('%.17g', number) end
 
-local events, changed, order = {}, {}, {}
+local events, touched, order = {}, {}, {}
+local known, texts = {}, {}
+local left = {} -- where removed tickets stood
+
+local function table_of(tables, name)
+  local rows = tables[name]
+  if rows == nil then rows = {}; tables[name] = rows end
+  return rows
+end
+
+local function touch(name, id)
+  local rows = table_of(touched, name)
+  if rows[id] then return end
+  rows[id] = true
+  order[#order + 1] = {name, id}
+end
+
+local function keep(name, id, raw)
+  table_of(known, name)[id] = raw and cjson.decode(raw) or false
+  table_of(texts, name)[id] = raw or nil
+end
+
+-- Give a document's text: as it was stored, as its writer encoded it, or encoded now.
+local function text_of(name, id)
+  local rows = table_of(texts, name)
+  if rows[id] == nil then rows[id] = cjson.encode(known[name][id]) end
+  return rows[id]
+end
+
+-- Give a decoded document or nil. The same table comes back for the whole script: write it back with put().
+local function get(name, id)
+  local rows = known[name]
+  if rows == nil or rows[id] == nil then
+    keep(name, id, redis.call('HGET', key(name), id))
+    rows = known[name]
+  end
+  return rows[id] or nil
+end
+
+local function exists(name, id) return get(name, id) ~= nil end
+
+-- Write a document. It is stored once, at the end of the step, however often it is written. `raw` is the document as its
+-- writer encoded it; without it the decoded one is encoded.
+local function put(name, id, doc, raw)
+  table_of(known, name)[id] = doc
+  table_of(texts, name)[id] = raw
+  touch(name, id)
+end
+
+-- The text of a removed document stays at hand, for the event that tells its end.
+local function remove(name, id)
+  local doc = get(name, id)
+  if doc then
+    text_of(name, id)
+    if name == 'ticket' then left[id] = doc.server end
+  end
+  known[name][id] = false
+  touch(name, id)
+end
+
+-- A server's document lies in three parts, so that a probe never writes its configuration anew.
+local function put_part(part, server, doc, raw) put('server:' .. part, server, doc, raw) end
 
 local function emit(kind, event)
   event.type = kind
   events[#events + 1] = cjson.encode(event)
 end
 
-local function mark(name, id, raw)
-  local place = name .. ' ' .. id
-  if changed[place] == nil then order[#order + 1] = {name, id, place} end
-  changed[place] = raw
-end
-
-local known = {}
-
--- Give a decoded document or nil. The same table comes back for the whole script: write it back with put().
-local function get(name, id)
-  local rows = known[name]
-  if rows == nil then rows = {}; known[name] = rows end
-  if rows[id] == nil then
-    local raw = redis.call('HGET', key(name), id)
-    rows[id] = raw and cjson.decode(raw) or false
-  end
-  return rows[id] or nil
-end
-
--- Read many documents at once, for get() to find.
-local function fetch(name, ids)
-  local rows, missing = known[name] or {}, {}
-  known[name] = rows
-  for _, id in ipairs(ids) do
-    if rows[id] == nil then missing[#missing + 1] = id end
-  end
-  if #missing == 0 then return end
-  local found = redis.call('HMGET', key(name), unpack(missing))
-  for i, id in ipairs(missing) do rows[id] = found[i] and cjson.decode(found[i]) or false end
-end
-
-local function exists(name, id) return get(name, id) ~= nil end
-
--- `raw` is the document as its writer encoded it; without it the decoded one is encoded again.
-local function put(name, id, doc, raw)
-  raw = raw or cjson.encode(doc)
-  known[name] = known[name] or {}
-  known[name][id] = doc
-  redis.call('HSET', key(name), id, raw)
-  mark(name, id, raw)
-end
-
-local function remove(name, id)
-  known[name] = known[name] or {}
-  known[name][id] = false
-  redis.call('HDEL', key(name), id)
-  mark(name, id, false)
-end
-
--- A server's document lies in three parts, so that a probe never writes its configuration anew.
-local function put_part(part, server, doc, raw)
-  local name = 'server:' .. part
-  raw = raw or cjson.encode(doc)
-  known[name] = known[name] or {}
-  known[name][server] = doc
-  redis.call('HSET', key(name), server, raw)
-  mark('server', server, true)
-end
-
-local function server_raw(server)
-  return '{"config":' .. redis.call('HGET', key('server:config'), server)
-    .. ',"seen":' .. redis.call('HGET', key('server:seen'), server)
-    .. ',"learned":' .. redis.call('HGET', key('server:learned'), server) .. '}'
+-- Tell what happened to a ticket: the reader takes the call's fields out of its document.
+local function emit_of(kind, ticket, more)
+  events[#events + 1] = '{"type":"' .. kind .. '","of":' .. text_of('ticket', ticket.id)
+    .. (more and ',"with":' .. cjson.encode(more) or '') .. '}'
 end
 
 local function delta(name, id, raw)
-  if raw == true then raw = server_raw(id) end
   return '["' .. name .. '",' .. cjson.encode(id) .. ',' .. (raw or 'null') .. ']'
 end
 
@@ -115,14 +116,64 @@ local function present()
   return tonumber(found[1] or 0), found[2]
 end
 
+-- What a claim needs of a ticket, so that nobody decodes the documents of all tickets on a server for it.
+local function pack_place(ticket)
+  return cmsgpack.pack({ticket.model, ticket.state, ticket.priority, ticket.agent, ticket.started_at,
+    some(ticket.footprint_mib) or false, ticket.evicts})
+end
+
+local function unpack_place(id, raw)
+  local place = cmsgpack.unpack(raw)
+  return {id = id, model = place[1], state = place[2], priority = place[3], agent = place[4], started_at = place[5],
+    footprint_mib = place[6] or nil, evicts = place[7]}
+end
+
+local function store_place(id, doc)
+  local server = doc and doc.server or left[id]
+  if server == nil then return end
+  if doc then
+    redis.call('HSET', key('on:' .. server), id, pack_place(doc))
+  else
+    redis.call('HDEL', key('on:' .. server), id)
+  end
+end
+
+local function in_parts(command, name, fields)
+  for at = 1, #fields, 1000 do
+    redis.call(command, key(name), unpack(fields, at, math.min(at + 999, #fields)))
+  end
+end
+
+-- Store what was written, a call for each table, and give its deltas. A part of a server that goes with the server has
+-- no delta of its own.
+local function store()
+  local rows, written, gone = {}, {}, {}
+  for _, place in ipairs(order) do
+    local name, id = place[1], place[2]
+    local doc = known[name][id]
+    if name == 'ticket' then store_place(id, doc) end
+    if doc then
+      local raw = text_of(name, id)
+      local fields = table_of(written, name)
+      fields[#fields + 1], fields[#fields + 2] = id, raw
+      rows[#rows + 1] = delta(name, id, raw)
+    else
+      local fields = table_of(gone, name)
+      fields[#fields + 1] = id
+      if string.sub(name, 1, 7) ~= 'server:' then rows[#rows + 1] = delta(name, id) end
+    end
+  end
+  for name, fields in pairs(written) do in_parts('HSET', name, fields) end
+  for name, fields in pairs(gone) do in_parts('HDEL', name, fields) end
+  return '[' .. table.concat(rows, ',') .. ']'
+end
+
 -- End the step: when a document changed, count the version and write the journal. An entry is one text of five lines:
 -- version, epoch, time, deltas, events; JSON has no raw line ends.
 local function finish(result)
   local number, epoch = present()
   if #order == 0 then return {number, epoch, '', result or false} end
-  local rows = {}
-  for i, row in ipairs(order) do rows[i] = delta(row[1], row[2], changed[row[3]]) end
-  local deltas = '[' .. table.concat(rows, ',') .. ']'
+  local deltas = store()
   number = number + 1
   redis.call('HSET', key('meta'), 'version', number)
   redis.call('XADD', key('journal'), 'MAXLEN', '~', LIMITS.journal, '*', 'j',

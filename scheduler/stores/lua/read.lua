@@ -4,9 +4,15 @@
 -- ARGV  none
 -- result: the journal id to read on from; the documents come as deltas
 
+local function server_text(server)
+  return '{"config":' .. redis.call('HGET', key('server:config'), server)
+    .. ',"seen":' .. redis.call('HGET', key('server:seen'), server)
+    .. ',"learned":' .. redis.call('HGET', key('server:learned'), server) .. '}'
+end
+
 local rows = {}
 for _, server in ipairs(redis.call('HKEYS', key('server:config'))) do
-  rows[#rows + 1] = delta('server', server, true)
+  rows[#rows + 1] = delta('server', server, server_text(server))
 end
 for _, name in ipairs({'ticket', 'load', 'waiter', 'drain', 'plan', 'intent', 'use', 'selected', 'footprint', 'weight'}) do
   local flat = redis.call('HGETALL', key(name))

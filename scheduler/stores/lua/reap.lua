@@ -22,7 +22,7 @@ for _, id in ipairs(due('lease:ticket', CLOCK)) do
     local plan = some(ticket.plan) and get('plan', ticket.plan)
     drop_ticket(ticket)
     if is_delivered(ticket) then count_use('use', ticket.model, NOW, 0) end
-    emit('lapsed', with(call_of_ticket(ticket), {reason = 'lease'}))
+    emit_of('lapsed', ticket, {reason = 'lease'})
     if plan then drop_plan(plan, 'lapsed') end
     counted.tickets = counted.tickets + 1
   end
