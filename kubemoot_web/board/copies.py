@@ -71,7 +71,7 @@ def _resident(*, snapshot: ClusterSnapshot, server: Server, resident: Resident, 
         kind="leaving" if is_leaving else "warm",
         mark=palette.mark(resident.model),
         size=_size(snapshot=snapshot, server=server, model=resident.model),
-        state=messages.being_unloaded() if is_leaving else messages.slots_used(used=len(tickets), slots=server.slots),
+        state=messages.being_unloaded() if is_leaving else _slots(used=len(tickets), slots=server.slots),
         says=messages.spilling() if resident.spilling else "",
         is_warning=resident.spilling,
         span=None,
@@ -129,6 +129,11 @@ def _place(*, server: Server, ticket: Ticket) -> Place:
         if runs
         else None,
     )
+
+
+def _slots(*, used: int, slots: int) -> str:
+    """Count slots where there are some to count: of a single one the row below says all."""
+    return messages.slots_used(used=used, slots=slots) if slots > 1 else ""
 
 
 def _size(*, snapshot: ClusterSnapshot, server: Server, model: str) -> str:

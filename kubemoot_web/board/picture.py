@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from kubemoot_web.board.cards import Card, card_of
 from kubemoot_web.board.choices import Choice, choices_of
 from kubemoot_web.board.coming import Ahead, ahead_of
+from kubemoot_web.board.ids import natural
 from kubemoot_web.board.line import Line, line_of
 from kubemoot_web.board.marks import Palette, palette_of
 from kubemoot_web.board.times import Moment, moment
@@ -108,7 +109,7 @@ def _cards(
         if kept is None or kept.server is not server or kept.record is not records[name] or _moves(server, kept.card):
             card = card_of(snapshot=snapshot, server=server, record=records[name], palette=palette)
             drawn[name] = Drawn(server=server, record=records[name], card=card)
-    return tuple(drawn[name].card for name in snapshot.servers)
+    return tuple(drawn[name].card for name in sorted(snapshot.servers, key=natural))
 
 
 def _moves(server: Server, card: Card) -> bool:

@@ -6,6 +6,8 @@ from django.template import Library
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from scheduler.core.messages import who
+
 register = Library()
 
 
@@ -17,11 +19,11 @@ class Coloured(Protocol):
 
 @register.simple_tag
 def agent(name: str) -> SafeString:
-    """Write an agent's or a crew's name, its namespace quietly."""
-    namespace, slash, bare = name.partition("/")
+    """Write an agent's or a crew's name: bare in the default namespace, another one quietly before it."""
+    namespace, slash, bare = who(name).partition("/")
     if not slash:
-        return format_html('<span class="agent">{}</span>', name)
-    return format_html('<span class="agent"><span class="ns">{}/</span>{}</span>', namespace, bare)
+        return format_html('<span class="agent" title="{}">{}</span>', name, namespace)
+    return format_html('<span class="agent" title="{}"><span class="ns">{}/</span>{}</span>', name, namespace, bare)
 
 
 @register.simple_tag

@@ -75,7 +75,7 @@ def test_a_copy_shows_who_has_its_slots_and_how_many_are_free():
                 Place(
                     id="t2",
                     agent="default/analyst",
-                    state="selected, about to call",
+                    state="held for its call",
                     kind="planned",
                     since=AT_NOON,
                     is_background=True,
@@ -175,7 +175,7 @@ def test_a_drain_says_for_whom():
     shown = card(("drain", "gpu-1", drain), server=record(residents=[copy()]))
 
     assert shown.drain == (
-        "Being emptied for default/researcher, who waits for qwen3:32b. No new calls on qwen3:14b until then."
+        "Being emptied for researcher, who waits for qwen3:32b. No new calls on qwen3:14b until then."
     )
     assert shown.drain_since == AT_NOON
 

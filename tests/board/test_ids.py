@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubemoot_web.board.ids import dom_id
+from kubemoot_web.board.ids import dom_id, natural
 
 
 def test_an_id_shows_the_name_it_is_made_of():
@@ -25,3 +25,9 @@ def test_two_names_never_share_an_id_and_no_id_needs_escaping(names):
 
     assert first != second
     assert all(c.isascii() and (c.isalnum() or c in "-_") for c in first + second)
+
+
+def test_names_with_numbers_are_listed_as_people_count():
+    names = ["gpu-10", "team-b/gpu-1", "gpu-2", "gpu", "gpu-1", "4090", "gpu-1a"]
+
+    assert sorted(names, key=natural) == ["gpu", "gpu-1", "gpu-1a", "gpu-2", "gpu-10", "team-b/gpu-1", "4090"]

@@ -65,14 +65,14 @@ def test_the_line_says_who_waits_for_what_in_which_order():
         mark=Palette(["qwen3:14b", "qwen3:32b"]).mark("qwen3:32b"),
         server="",
         sentence="waiting for a GPU with room for qwen3:32b",
-        because="On gpu-1, default/analyst uses qwen3:14b.",
+        because="analyst uses qwen3:14b on gpu-1.",
         is_background=False,
         since=AT_NOON,
         until=LATER,
         expected=None,
         drain_at=None,
     )
-    assert line.rows[2].because == "Its slot is taken by default/analyst."
+    assert line.rows[2].because == "Its slot is taken by analyst."
 
 
 def test_an_empty_line_is_kind():

@@ -50,7 +50,7 @@ from scheduler.core.messages.servers import (
     spilling,
     ticket_state,
 )
-from scheduler.core.messages.wording import seconds, size
+from scheduler.core.messages.wording import seconds, size, who
 
 __all__ = (
     "asking",
@@ -99,4 +99,5 @@ __all__ = (
     "waiter_moves",
     "waiting_count",
     "waiting_for",
+    "who",
 )

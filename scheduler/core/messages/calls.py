@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scheduler.core.decisions import Reason
-from scheduler.core.messages.wording import listed, seconds
+from scheduler.core.messages.wording import listed, seconds, who
 
 CALL_STATES = {
     "waiting": "waiting",
@@ -93,7 +93,8 @@ def slot_taken(*, agents: Sequence[str], more: int, is_loading: bool) -> str:
     """Say who has the slot that somebody waits for. `more` others have one too."""
     if not agents:
         return "The server takes no further call at the moment."
-    names = listed([*agents, f"{more} more"] if more > 0 else agents)
+    people = [who(agent) for agent in agents]
+    names = listed([*people, f"{more} more"] if more > 0 else people)
     if is_loading:
         return f"It is being loaded for {names}."
     return f"Its slot is taken by {names}." if len(agents) == 1 else f"Its slots are taken by {names}."
@@ -101,13 +102,14 @@ def slot_taken(*, agents: Sequence[str], more: int, is_loading: bool) -> str:
 
 def kept_out(*, keepers: Sequence[tuple[str, str, str]], more: int) -> str:
     """Say what keeps a model out: on which server which model stays, and for whom. `more` servers are like these."""
-    reasons = [_kept(server=server, model=model, agent=agent) for server, model, agent in keepers]
-    rest = f" {more} more {'server is' if more == 1 else 'servers are'} in use as well." if more > 0 else ""
-    return f"{'; '.join(reasons)}.{rest}"
+    reasons = [_kept(server=server, model=model, agent=who(agent)) for server, model, agent in keepers]
+    if more > 0:
+        reasons.append(f"{more} more {'server is' if more == 1 else 'servers are'} in use as well")
+    return f"{'; '.join(reasons)}."
 
 
 def _kept(*, server: str, model: str, agent: str) -> str:
-    return f"On {server}, {agent} uses {model}" if agent else f"On {server}, others wait for {model}"
+    return f"{agent} uses {model} on {server}" if agent else f"others wait for {model} on {server}"
 
 
 def emptied_for_it(*, server: str, busy: Sequence[str]) -> str:
@@ -119,7 +121,7 @@ def emptied_for_it(*, server: str, busy: Sequence[str]) -> str:
 
 def waiter_moves(*, agent: str, model: str, server: str) -> str:
     """Say what happens when a wait ends; without a server the model has to be loaded first."""
-    return f"{agent} gets a slot of {model} on {server}" if server else f"{agent} gets room for {model}"
+    return f"{who(agent)} gets a slot of {model} on {server}" if server else f"{who(agent)} gets room for {model}"
 
 
 def load_ends(*, model: str, server: str, agents: Sequence[str]) -> str:
@@ -127,12 +129,12 @@ def load_ends(*, model: str, server: str, agents: Sequence[str]) -> str:
     if not agents:
         return f"{model} is loaded on {server}"
     verb = "goes" if len(agents) == 1 else "go"
-    return f"{model} is loaded on {server} and {listed(agents)} {verb} on"
+    return f"{model} is loaded on {server} and {listed([who(agent) for agent in agents])} {verb} on"
 
 
 def call_ends(*, agent: str, model: str, server: str) -> str:
     """Say whose slot frees when a call should be over."""
-    return f"{agent} should be done on {server}, and its slot of {model} free"
+    return f"{who(agent)} should be done on {server}, and its slot of {model} free"
 
 
 def nothing_ahead(*, servers: int) -> str:

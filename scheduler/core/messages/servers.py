@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scheduler.core.messages.wording import listed, seconds, sentence, size
+from scheduler.core.messages.wording import listed, seconds, sentence, size, who
 
 PHASES = {
     "pending": "Not probed yet",
@@ -122,7 +122,7 @@ def ticket_state(*, state: str, model: str) -> str:
 def draining_for(*, agent: str, model: str, victims: Sequence[str]) -> str:
     """Say for whom a server is emptied."""
     leaving = f" No new calls on {listed(victims)} until then." if victims else ""
-    return f"Being emptied for {agent}, who waits for {model}.{leaving}"
+    return f"Being emptied for {who(agent)}, who waits for {model}.{leaving}"
 
 
 def ledger_silent() -> str:
@@ -142,7 +142,7 @@ def place_state(*, state: str) -> str:
     """Say what a slot is taken for, where the model is named beside it."""
     match state:
         case "planned":
-            return "selected, about to call"
+            return "held for its call"
         case "loading":
             return "runs once it is loaded"
         case _:
@@ -150,7 +150,7 @@ def place_state(*, state: str) -> str:
 
 
 def slots_free(*, count: int, is_idle: bool) -> str:
-    """Say how many slots of a copy are free; an idle copy may be unloaded when others need its memory."""
+    """Say how many slots of a copy are free, and whether nobody uses it at all: then it may go when others need room."""
     if not count:
         return ""
     return f"{count} free {'slot' if count == 1 else 'slots'}{', idle' if is_idle else ''}"

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from providers.core.naming import DEFAULT_NAMESPACE
+
 
 def seconds(value: float) -> str:
     """Write a duration the way people say it."""
@@ -29,3 +31,8 @@ def sentence(text: str) -> str:
 def listed(names: Sequence[str]) -> str:
     """Write a list the way people say it."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def who(name: str) -> str:
+    """Write an agent's or a crew's name the way people say it: bare in the default namespace."""
+    return name.removeprefix(f"{DEFAULT_NAMESPACE}/")
