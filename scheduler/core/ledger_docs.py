@@ -4,6 +4,7 @@ House rules: a document has exactly the fields of its value, by the same names; 
 they are empty (the script language cannot tell an empty list from an empty map), so both are read as empty.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -31,6 +32,15 @@ def to_doc(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: to_doc(item) for key, item in value.items()}
     return value
+
+
+def to_text(value: Any) -> str:
+    """Write a value as JSON: what `to_doc` gives, without making it first.
+
+    Raises:
+        ValueError: a number in it is infinite or none.
+    """
+    return _ENCODER.encode(value)
 
 
 def server_record(doc: Mapping[str, Any]) -> ServerRecord:
@@ -86,9 +96,22 @@ def _names(kind: type[Any]) -> tuple[str, ...]:
     return _FIELDS[kind]
 
 
+def _shallow(value: Any) -> Any:
+    """Give the encoder one level of what it does not know. Enums of texts are texts to it."""
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return {name: getattr(value, name) for name in _names(type(value))}
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_shallow)
+
+
 def _plain(kind: type[T], doc: Mapping[str, Any], **readers: Callable[[Any], Any]) -> T:
     known = {name: doc[name] for name in _names(kind) if name in doc}
-    return kind(**{name: readers[name](value) if name in readers else value for name, value in known.items()})
+    for name, read in readers.items():
+        if name in known:
+            known[name] = read(known[name])
+    return kind(**known)
 
 
 def _texts(items: Iterable[str]) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ class RedisLedger:
         self._config = config
         self._clock = clock
         self._root = f"km:{{{name}}}"
-        self._limits = _text(asdict(config) | {"journal": JOURNAL_LENGTH})
+        self._limits = docs.to_text(asdict(config) | {"journal": JOURNAL_LENGTH})
         self._link = Link(url=url, timeout_s=timeout_s)
         self._batch = Batch(carry=self._commit)
         self._follower = Link(url=url, timeout_s=timeout_s + BLOCK_S)
@@ -100,11 +100,11 @@ class RedisLedger:
     ) -> bool:
         """Make these the registered servers, known footprints and crews' weights; say whether anything changed."""
         rows = [
-            *((server.name, _text(server)) for server in servers),
-            *((model, _text(size)) for model, size in footprints.items()),
-            *((crew, _text(weight)) for crew, weight in weights.items()),
+            *((server.name, docs.to_text(server)) for server in servers),
+            *((model, docs.to_text(size)) for model, size in footprints.items()),
+            *((crew, docs.to_text(weight)) for crew, weight in weights.items()),
         ]
-        empty = (_text(ServerSeen()), _text(ServerLearned()))
+        empty = (docs.to_text(ServerSeen()), docs.to_text(ServerLearned()))
         sizes = (len(servers), len(footprints), len(weights))
         return bool(await self._step("configure", *empty, *sizes, *(part for row in rows for part in row)))
 
@@ -114,11 +114,11 @@ class RedisLedger:
 
     async def probe_end(self, *, server: str, probe: int, seen: ServerSeen) -> bool:
         """Store what a probe saw; say whether anything but `probed_at` changed."""
-        return bool(await self._step("probe_end", server, probe, _text(seen), now=seen.probed_at))
+        return bool(await self._step("probe_end", server, probe, docs.to_text(seen), now=seen.probed_at))
 
     async def enqueue(self, *, waiter: Waiter) -> tuple[Waiter, int]:
         """Add a waiter; give it back with its fair-queueing tag, and the version before it was added."""
-        answer = await self._step("enqueue", _text(waiter), now=waiter.arrived_at)
+        answer = await self._step("enqueue", docs.to_text(waiter), now=waiter.arrived_at)
         if answer == b"full":
             raise LineFull(limit=self._config.max_waiters)
         stored, before = answer
@@ -157,14 +157,14 @@ class RedisLedger:
 
     async def release(self, *, ticket: str, outcome: Outcome, now: float) -> bool:
         """Give a ticket back. False, and nothing changed, when it is gone already."""
-        change = ("release", ticket, "1" if outcome.ok else "", _text(outcome))
+        change = ("release", ticket, "1" if outcome.ok else "", docs.to_text(outcome))
         _, results = await self._batch.ask(changes=[change], now=now)
         return results[0] == b"released"
 
     async def publish_intents(self, *, intents: Sequence[Intent], plans: Sequence[Plan]) -> None:
         """Store intents and (still empty) plans of selected agents, and count their selection."""
         now = max((intent.at for intent in intents), default=None)
-        await self._step("publish", len(intents), *map(_text, intents), *map(_text, plans), now=now)
+        await self._step("publish", len(intents), *map(docs.to_text, intents), *map(docs.to_text, plans), now=now)
 
     async def drop_plan(self, *, plan: str, now: float) -> bool:
         """Give back a plan's ticket and forget plan and intent. False when it is gone already."""
@@ -185,7 +185,7 @@ class RedisLedger:
 
     async def load_done(self, *, server: str, model: str, resident: Resident, took_s: float, now: float) -> None:
         """The copy is resident: its load ends, its tickets become active, the load rate is learned."""
-        await self._step("load_done", server, model, _text(resident), repr(took_s), now=now)
+        await self._step("load_done", server, model, docs.to_text(resident), repr(took_s), now=now)
 
     async def load_failed(self, *, server: str, model: str, problem: str, now: float) -> None:
         """The load ended without a copy: its tickets are taken back, their waiters wait again, the model rests here."""
@@ -219,19 +219,15 @@ class RedisLedger:
         return version, result
 
 
-def _text(value: Any) -> str:
-    return json.dumps(docs.to_doc(value), separators=(",", ":"), ensure_ascii=False)
-
-
 def _change_args(change: Change) -> tuple[str, ...]:
     match change:
         case GrantChange():
-            load, plan = (_text(value) if value else "" for value in (change.load, change.plan))
-            return ("grant", _text(change.ticket), load, change.replaces or "", plan, change.trace)
+            load, plan = (docs.to_text(value) if value else "" for value in (change.load, change.plan))
+            return ("grant", docs.to_text(change.ticket), load, change.replaces or "", plan, change.trace)
         case WaitChange(waiter=waiter):
             patch = {"model": waiter.model, "server": waiter.server, "action": waiter.action, "eta_s": waiter.eta_s}
-            return ("wait", waiter.id, _text(patch), change.trace)
+            return ("wait", waiter.id, docs.to_text(patch), change.trace)
         case DrainChange():
-            return ("drain", change.server, _text(change.drain) if change.drain else "")
+            return ("drain", change.server, docs.to_text(change.drain) if change.drain else "")
         case StandAsideChange():
             return ("stand_aside", change.waiter, change.reason, change.model, change.trace)
