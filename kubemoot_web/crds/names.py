@@ -27,6 +27,11 @@ def check_object_name(name: str) -> str:
     return name
 
 
+def object_name(text: str) -> str:
+    """Make a metadata.name of any text, such as a model's identifier."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:LONGEST_LABEL].rstrip("-") or "model"
+
+
 def check_namespace(name: str) -> str:
     """Check a metadata.namespace (a DNS-1123 label)."""
     if len(name) > LONGEST_LABEL or not DNS_LABEL.fullmatch(name):

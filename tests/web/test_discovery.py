@@ -7,7 +7,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from kubemoot_web.crds.bundle import decoded, parse
-from kubemoot_web.management.discovery import Found, look_around, manifest
+from kubemoot_web.management.discovery import manifest
+from providers.bootstrap import engine_api
+from providers.core.types import EngineKind
+from providers.services.discovery import Found, look_around
 
 OLLAMA = {"/api/version": {"version": "0.12.0"}, "/api/tags": {"models": [{"name": "qwen3:14b"}, {"name": "Qwen3:8B"}]}}
 VLLM = {"/v1/models": {"data": [{"id": "Qwen/Qwen3-32B", "owned_by": "vllm"}]}}
@@ -43,23 +46,33 @@ def serve():
         server.server_close()
 
 
-async def test_each_engine_is_known_by_an_answer_that_only_it_gives(serve):
+@pytest.fixture
+async def engine():
+    """Give the door to engines, and close it."""
+    api = engine_api()
+    yield api
+    await api.close()
+
+
+async def test_each_engine_is_known_by_an_answer_that_only_it_gives(serve, engine):
     ports = {"ollama": serve(OLLAMA), "vllm": serve(VLLM), "llamacpp": serve(LLAMACPP)}
 
-    assert await look_around(ports=ports) == (
+    assert await look_around(engine=engine, ports=ports) == (
         Found(
-            kind="ollama",
+            kind=EngineKind.OLLAMA,
             title="Ollama",
             endpoint=f"http://127.0.0.1:{ports['ollama']}",
             models=("qwen3:14b", "Qwen3:8B"),
         ),
         Found(
-            kind="llamacpp",
+            kind=EngineKind.LLAMACPP,
             title="llama.cpp",
             endpoint=f"http://127.0.0.1:{ports['llamacpp']}",
             models=("gemma3",),
         ),
-        Found(kind="vllm", title="vLLM", endpoint=f"http://127.0.0.1:{ports['vllm']}", models=("Qwen/Qwen3-32B",)),
+        Found(
+            kind=EngineKind.VLLM, title="vLLM", endpoint=f"http://127.0.0.1:{ports['vllm']}", models=("Qwen/Qwen3-32B",)
+        ),
     )
 
 
@@ -71,22 +84,25 @@ async def test_each_engine_is_known_by_an_answer_that_only_it_gives(serve):
         {"/api/version": {"version": 1}, "/api/tags": {}, "/props": {"total_slots": 1}, "/v1/models": None},
     ],
 )
-async def test_another_program_on_a_usual_port_is_nothing(serve, answers):
+async def test_another_program_on_a_usual_port_is_nothing(serve, engine, answers):
     port = serve(answers)
 
-    assert await look_around(ports=dict.fromkeys(("ollama", "vllm", "llamacpp"), port)) == ()
+    assert await look_around(engine=engine, ports=dict.fromkeys(("ollama", "vllm", "llamacpp"), port)) == ()
 
 
-async def test_our_own_port_is_not_asked(serve):
+async def test_our_own_port_is_not_asked(serve, engine):
     port = serve(VLLM)
 
-    assert await look_around(ports={"ollama": 1, "llamacpp": 1, "vllm": port}, own_port=port) == ()
+    assert await look_around(engine=engine, ports={"ollama": 1, "llamacpp": 1, "vllm": port}, own_port=port) == ()
 
 
 def test_what_was_found_can_be_applied_as_it_is():
     found = (
         Found(
-            kind="ollama", title="Ollama", endpoint="http://127.0.0.1:11434", models=("qwen3:14b", "hf.co/A/B:Q4_K_M")
+            kind=EngineKind.OLLAMA,
+            title="Ollama",
+            endpoint="http://127.0.0.1:11434",
+            models=("qwen3:14b", "hf.co/A/B:Q4_K_M"),
         ),
     )
 

@@ -24,9 +24,11 @@ from django.urls import reverse
 from kubemoot_web.access import sign_in
 from kubemoot_web.celery import HEARTBEAT_KEY
 from kubemoot_web.management import demo, programs
-from kubemoot_web.management.discovery import look_around, manifest
+from kubemoot_web.management.discovery import manifest
 from kubemoot_web.management.supervisor import CannotRun, Supervisor
 from providers import queries
+from providers.bootstrap import engine_api
+from providers.services.discovery import look_around
 
 OLD_ONES_LEAVE_WITHIN_S = 8  # children of a killed supervisor end by themselves, but not at once
 
@@ -103,18 +105,21 @@ class Command(BaseCommand):
         await supervisor.watch()
 
     async def _offer_what_is_here(self, *, own_port: int) -> None:
-        """Look for model servers on this machine, and write a file that makes them Kubemoot's."""
-        found = await look_around(own_port=own_port)
+        """Look for model servers on this machine, and say how they become Kubemoot's: on the page, or by a file."""
+        engine = engine_api()
+        found = await look_around(engine=engine, own_port=own_port)
+        await engine.close()
         if not found:
             self.stdout.write("\nNo model server is registered yet, and none answers on this machine's usual ports.")
-            self.stdout.write("The README shows a file that registers yours.")
+            self.stdout.write("The sign-in link below leads to a page that takes an address.")
             return
         path = settings.KUBEMOOT.data / "found.yaml"
         await asyncio.to_thread(path.write_text, manifest(found))
         for server in found:
             names = ", ".join(server.models) or "no models yet"
             self.stdout.write(f"\nFound {server.title} at {server.endpoint} with {names}.")
-        self.stdout.write(f"To use it: {sys.executable} manage.py apply -f {path}")
+        self.stdout.write("The sign-in link below leads to a page that takes them over, step by step.")
+        self.stdout.write(f"Or all at once: {sys.executable} manage.py apply -f {path}")
 
     @contextlib.contextmanager
     def _only_one(self, data: Path) -> Iterator[bool]:

@@ -1,0 +1,57 @@
+"""Looks for model servers on this machine's usual ports. It registers nothing."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from providers.core.engines.base import HttpCall
+from providers.core.engines.usual import USUAL, Usual
+from providers.core.types import EngineKind
+from providers.ports import EngineApi
+
+PATIENCE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A model server that answered, with the models that it lists."""
+
+    kind: EngineKind
+    title: str
+    endpoint: str
+    models: tuple[str, ...]
+
+
+async def look_around(
+    *, engine: EngineApi, ports: Mapping[str, int] | None = None, own_port: int | None = None
+) -> tuple[Found, ...]:
+    """Ask the usual ports of this machine, all at once. `ports` replaces the usual port of a kind."""
+    wanted = [(usual, (ports or {}).get(usual.kind, usual.port)) for usual in USUAL]
+    asked = await asyncio.gather(*(_ask(engine, usual, port) for usual, port in wanted if port != own_port))
+    return tuple(found for found in asked if found is not None)
+
+
+async def _ask(engine: EngineApi, usual: Usual, port: int) -> Found | None:
+    """Ask one port; whatever is no such engine is nothing."""
+    endpoint = f"http://127.0.0.1:{port}"
+    try:
+        if not usual.is_it(await _read(engine, endpoint=endpoint, path=usual.path)):
+            return None
+        listed = usual.models_of(await _read(engine, endpoint=endpoint, path=usual.models_path))
+    except (ValueError, KeyError, TypeError):
+        return None
+    return Found(kind=usual.kind, title=usual.title, endpoint=endpoint, models=tuple(dict.fromkeys(listed)))
+
+
+async def _read(engine: EngineApi, *, endpoint: str, path: str) -> Any:
+    """Read JSON.
+
+    Raises:
+        ValueError: nobody answers with JSON.
+    """
+    reply = await engine.send(endpoint=endpoint, call=HttpCall(method="GET", path=path, timeout_s=PATIENCE_S))
+    if reply.status != 200 or reply.trouble is not None:
+        raise ValueError(path)
+    return json.loads(reply.body)
