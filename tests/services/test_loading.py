@@ -1,30 +1,14 @@
-"""Loads and unloads, against a simulated engine over real HTTP, and a scripted one where that is too well-behaved."""
+"""Loads and unloads, against a simulated engine over real HTTP."""
 
 import asyncio
-import json
 
 import pytest
 
 from providers.clients.engine import EngineHttp
-from providers.core.engines.base import HttpReply, Trouble
 from providers.core.types import EngineKind, LoadedCopy
-from providers.services.loading import LoadFailed, LoadLimits, LoadStep, load_model, unload_model
+from providers.services.loading import LoadFailed, LoadStep
 from tests.fakes.engine_server import eventually, simulated_engine
-
-LIMITS = LoadLimits(unload_s=5, load_s=5, confirm_s=5, first_poll_s=0.005, longest_poll_s=0.02)
-SHORT = LoadLimits(unload_s=0.1, load_s=0.1, confirm_s=0.1, first_poll_s=0.005, longest_poll_s=0.02)
-
-
-class Report:
-    """Remembers which victims were reported, and what the engine still held at that moment."""
-
-    def __init__(self, server=None):
-        self.server = server
-        self.gone = []
-
-    async def victim_gone(self, *, model):
-        held = [] if self.server is None else [copy.model.name for copy in self.server.engine.copies.values()]
-        self.gone.append((model, held))
+from tests.services.loading import LIMITS, SHORT, Report, load, story, unload
 
 
 @pytest.fixture
@@ -37,36 +21,6 @@ async def door():
 async def server():
     async with simulated_engine(memory_mib=24576, unload_s=2.0) as server:
         yield server
-
-
-async def load(door, server, model, *, victims=(), limits=LIMITS, report=None, context_length=None):
-    return await load_model(
-        engine=door,
-        kind=EngineKind.OLLAMA,
-        endpoint=server.url,
-        model=model,
-        victims=victims,
-        context_length=context_length,
-        report=report or Report(server),
-        limits=limits,
-        now=1_000.0,
-    )
-
-
-async def unload(door, server, model, *, limits=LIMITS, report=None):
-    await unload_model(
-        engine=door,
-        kind=EngineKind.OLLAMA,
-        endpoint=server.url,
-        model=model,
-        report=report or Report(server),
-        limits=limits,
-        now=1_000.0,
-    )
-
-
-def story(server):
-    return [(event["event"], event["model"]) for event in server.engine.journal.events]
 
 
 async def test_a_cold_load_gives_the_copy_as_the_engine_lists_it(door, server):
@@ -288,75 +242,3 @@ async def test_an_unload_is_done_when_the_engine_no_longer_lists_the_model(door,
     await unload(door, server, "qwen3:14b", report=report)
 
     assert report.gone == [("qwen3:14b", [])]
-
-
-class Scripted:
-    """An engine that answers each path from its own list, the last answer for ever; it remembers what it was sent."""
-
-    url = "http://scripted:11434"
-
-    def __init__(self, **answers):
-        self.answers = answers
-        self.sent = []
-
-    async def send(self, *, endpoint, call):
-        name = call.path.rpartition("/")[2]
-        self.sent.append((call.method, name))
-        replies = self.answers.get(name, [{"version": "1", "models": []}])
-        reply = replies.pop(0) if len(replies) > 1 else replies[0]
-        return reply if isinstance(reply, HttpReply) else HttpReply(status=200, body=json.dumps(reply).encode())
-
-
-HOLDING = {"models": [{"name": "old", "size_vram": 1048576}]}
-BOTH = {"models": [{"name": "new", "size_vram": 1048576}, {"name": "old", "size_vram": 1048576}]}
-EMPTY = {"models": []}
-BROKEN = HttpReply(trouble=Trouble.BROKEN)
-DONE = {"done": True}
-
-
-async def test_one_bad_answer_while_a_victim_goes_is_asked_again():
-    engine = Scripted(ps=[HOLDING, BROKEN, HttpReply(status=500), HOLDING, EMPTY, BOTH], generate=[DONE])
-
-    result = await load(engine, engine, "new", victims=("old",), report=Report())
-
-    assert result.copy.model == "new"
-
-
-async def test_three_bad_answers_in_a_row_fail_the_load_before_it_was_sent():
-    engine = Scripted(ps=[HOLDING, BROKEN], generate=[DONE])
-
-    with pytest.raises(LoadFailed, match="the connection broke") as failed:
-        await load(engine, engine, "new", victims=("old",), report=Report())
-
-    assert failed.value.step is LoadStep.UNLOAD
-    assert engine.sent.count(("POST", "generate")) == 1
-
-
-async def test_a_refused_unload_fails_the_load_before_it_was_sent():
-    engine = Scripted(ps=[HOLDING], generate=[HttpReply(status=500)])
-
-    with pytest.raises(LoadFailed) as failed:
-        await load(engine, engine, "new", victims=("old",), report=Report())
-
-    assert (failed.value.step, failed.value.model) == (LoadStep.UNLOAD, "old")
-    assert engine.sent.count(("POST", "generate")) == 1
-
-
-async def test_a_model_that_is_not_listed_after_its_load_is_not_believed():
-    engine = Scripted(ps=[EMPTY], generate=[DONE])
-
-    with pytest.raises(LoadFailed) as failed:
-        await load(engine, engine, "new", limits=SHORT, report=Report())
-
-    assert failed.value.step is LoadStep.CONFIRM
-    assert str(failed.value) == (
-        "The engine said that new was loaded, but did not list it within 0.1 s. Did somebody unload it?"
-    )
-
-
-async def test_a_model_that_neither_generates_nor_embeds_fails_with_what_the_engine_said_last():
-    refused = HttpReply(status=400)
-    engine = Scripted(ps=[EMPTY], generate=[refused], embed=[refused])
-
-    with pytest.raises(LoadFailed, match="POST /api/embed for new answered HTTP 400"):
-        await load(engine, engine, "new", report=Report())
