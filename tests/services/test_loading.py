@@ -6,7 +6,7 @@ import pytest
 
 from providers.clients.engine import EngineHttp
 from providers.core.types import EngineKind, LoadedCopy
-from providers.services.loading import LoadFailed, LoadStep
+from providers.services.loading import LoadFailed, LoadStep, unload_model
 from tests.fakes.engine_server import eventually, simulated_engine
 from tests.services.loading import LIMITS, SHORT, Report, load, story, unload
 
