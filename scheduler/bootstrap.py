@@ -156,9 +156,14 @@ async def _with_runtime(work: Callable[[Runtime], Awaitable[T]]) -> T:
     return await work(await runtime())
 
 
+def ledger_at(*, url: str, name: str, figures: SchedulerConfig) -> RedisLedger:
+    """Make a ledger of a name on a server of one's own choice, not started yet."""
+    return RedisLedger(url=url, name=name, config=figures)
+
+
 async def _start() -> Runtime:
     figures = config()
-    ledger = RedisLedger(url=settings.REDIS_URL, name=settings.KUBEMOOT.ledger, config=figures)
+    ledger = ledger_at(url=settings.REDIS_URL, name=settings.KUBEMOOT.ledger, figures=figures)
     await ledger.start()
     return Runtime(
         config=figures,

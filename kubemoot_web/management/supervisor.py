@@ -95,7 +95,7 @@ class Child:
                 cwd=self.program.folder,
                 env={**os.environ, **self.program.environment},
                 start_new_session=True,  # Ctrl-C reaches us alone; we end the children in order
-                preexec_fn=_die_with_parent,
+                preexec_fn=die_with_parent,
             )
         except OSError as error:
             os.close(reading)
@@ -243,7 +243,7 @@ class Supervisor:
             await child.start()
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Let the kernel end this child when the supervisor is killed, where the system can do that."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

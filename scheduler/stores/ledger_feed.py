@@ -68,8 +68,10 @@ class ReplicaFeed:
             return
         try:
             async with self._reading:
-                if epoch != self._epoch or version > self.replica.version or self._is_torn:
+                if epoch != self._epoch or self._is_torn:
                     await self._read_on()
+                elif version > self.replica.version:
+                    await self._read_up_to(version)
         except LedgerUnavailable as problem:  # the step was carried out: its caller must hear its result
             log.warning("ledger_feed_behind problem=%s", problem)
 
@@ -97,6 +99,9 @@ class ReplicaFeed:
         if epoch != self._epoch or version < self.replica.version or version > self.replica.version + 10 * PAGE:
             await self._reload()
             return
+        await self._read_up_to(version)
+
+    async def _read_up_to(self, version: int) -> None:
         while self.replica.version < version:
             page = await self._link.call("XRANGE", self._journal, b"(" + self._cursor, "+", "COUNT", PAGE)
             if not self._take_page(page) or not page:

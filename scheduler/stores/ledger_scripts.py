@@ -23,7 +23,12 @@ class Script:
 @cache
 def script(name: str) -> Script:
     """Read a script; its head comment says what KEYS, ARGV and result are."""
-    text = "".join(
-        (FOLDER / f"{part}.lua").read_text(encoding="utf-8") for part in (*SHARED, *BEFORE.get(name, ()), name)
-    )
+    parts = (*SHARED, *BEFORE.get(name, ()), name)
+    return _script(name, "".join((FOLDER / f"{part}.lua").read_text(encoding="utf-8") for part in parts))
+
+
+def _script(name: str, text: str) -> Script:
     return Script(name=name, text=text, sha=hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+NOTHING = _script("nothing", "return 1")
