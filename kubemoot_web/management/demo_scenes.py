@@ -10,13 +10,14 @@ from dataclasses import dataclass
 class Part:
     """What one crew does over and over in a scene: its coordinator selects agents, they call, it pauses.
 
-    A job is no discussion: nobody selects it, it asks for a place in the background whenever it has something to do.
+    Without selection an agent just calls, so that nothing is held for it beforehand; a job does so in the background.
     """
 
     crew: str
     agents: tuple[str, ...]
     pause_s: float
     begins_after_s: float = 0.0
+    is_selected: bool = True
     is_job: bool = False
 
 
@@ -40,7 +41,8 @@ SCENES = (
         parts=(
             Part(crew="lab", agents=(ANALYST, RESEARCHER), pause_s=4.0),
             Part(crew="studio", agents=(RULES_KEEPER, SCOUT), pause_s=6.0, begins_after_s=1.0),
-            Part(crew="archive", agents=(ARCHIVIST,), pause_s=6.0, begins_after_s=12.0, is_job=True),
+            Part(crew="lab", agents=(ANALYST,), pause_s=7.0, begins_after_s=6.0, is_selected=False),
+            Part(crew="archive", agents=(ARCHIVIST,), pause_s=6.0, begins_after_s=12.0, is_selected=False, is_job=True),
         ),
     ),
     Scene(
@@ -48,7 +50,7 @@ SCENES = (
         lasts_s=25,
         parts=(
             Part(crew="lab", agents=(RESEARCHER, ANALYST), pause_s=1.0),
-            Part(crew="lab", agents=(RESEARCHER,), pause_s=2.0, begins_after_s=1.0),
+            Part(crew="lab", agents=(RESEARCHER,), pause_s=2.0, begins_after_s=1.0, is_selected=False),
             Part(crew="studio", agents=(RULES_KEEPER, SCOUT), pause_s=2.0),
         ),
     ),
@@ -57,10 +59,10 @@ SCENES = (
         lasts_s=45,
         parts=(
             Part(crew="lab", agents=(RESEARCHER, ANALYST), pause_s=0.0),
-            Part(crew="lab", agents=(RESEARCHER,), pause_s=0.0),
+            Part(crew="lab", agents=(RESEARCHER,), pause_s=0.0, is_selected=False),
             Part(crew="studio", agents=(RULES_KEEPER, SCOUT), pause_s=0.0),
-            Part(crew="studio", agents=(RULES_KEEPER,), pause_s=0.0, begins_after_s=2.0),
-            Part(crew="archive", agents=(ARCHIVIST,), pause_s=10.0, begins_after_s=1.0, is_job=True),
+            Part(crew="studio", agents=(RULES_KEEPER,), pause_s=0.0, begins_after_s=2.0, is_selected=False),
+            Part(crew="archive", agents=(ARCHIVIST,), pause_s=10.0, begins_after_s=1.0, is_selected=False, is_job=True),
         ),
     ),
 )

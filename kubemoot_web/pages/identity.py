@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from kubemoot_web.access import sign_in
+from providers import queries
 
 PAUSED = "Too many wrong passwords. Wait a little before you try again."
 
@@ -53,4 +54,4 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
     if user is None:
         return render(request, "registration/link_used.html", status=403)
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-    return redirect("/")
+    return redirect("/" if queries.servers() else "start")  # with nothing to watch, the first steps come first

@@ -2,7 +2,7 @@
 
 One round of a crew: the coordinator selects agents (POST /plans), each of them thinks a little and then makes its call
 (POST /tickets, waiting where it must), talks to the engine it was given, keeps its ticket alive meanwhile, and gives
-it back with what it used. A background job asks for a ticket without having been selected.
+it back with what it used. Some just call without having been selected; so does the background job.
 """
 
 import asyncio
@@ -84,8 +84,8 @@ class Command(BaseCommand):
             await asyncio.sleep(part.pause_s)
 
     async def _round(self, api: Api, *, part: Part, thread: str) -> None:
-        """Select the agents and let them make their calls; a job just calls."""
-        if not part.is_job:
+        """Select the agents, unless they just call, and let them make their calls."""
+        if part.is_selected:
             status, planned = await api.call("POST", "/plans", {"agents": part.agents, "thread": thread})
             if status >= 400:
                 self.stdout.write(f"{thread}: planning was refused: {planned['error']['message']}")
@@ -93,7 +93,7 @@ class Command(BaseCommand):
                 return
         async with asyncio.TaskGroup() as calls:
             for place, agent in enumerate(part.agents, start=1):
-                thinking_s = 0.0 if part.is_job else place * THINKING_S
+                thinking_s = place * THINKING_S if part.is_selected else 0.0
                 calls.create_task(
                     self._contribute(api, agent=agent, thread=thread, is_job=part.is_job, thinking_s=thinking_s)
                 )
