@@ -22,8 +22,7 @@ def is_due(*, waiter: Waiter, now: float, config: SchedulerConfig) -> bool:
 
 def drains_allowed(*, snapshot: ClusterSnapshot) -> int:
     """Give how many more servers may be drained: at most half of them, at least one."""
-    running = sum(1 for server in snapshot.servers.values() if server.drain is not None)
-    return max(1, len(snapshot.servers) // 2) - running
+    return max(1, len(snapshot.servers) // 2) - len(snapshot.index.drains)
 
 
 def choose(*, snapshot: ClusterSnapshot, waiter: Waiter, model: str) -> tuple[str, Drain] | None:
@@ -68,6 +67,9 @@ def _option(
     if not fit.may_hold(server=server, candidate=candidate):
         return None
     if not server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens):
+        return None
+    if any(cap <= 0 for cap, _ in server.caps(request)):
+        # Its cap leaves the waiter's class nothing, however empty it gets.
         return None
     footprint = snapshot.footprint(server=server, model=model)
     free = snapshot.free_mib(server)

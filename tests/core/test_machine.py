@@ -22,6 +22,7 @@ from scheduler.core.snapshot import ClusterSnapshot, Resident
 from scheduler.core.types import Candidate, LoadUnderWay, Priority, TicketState, Waiter
 from scheduler.services.cycle import held_tickets, run_cycle
 from scheduler.services.selection import agents_select, plan_drop
+from tests.core.fresh import assert_kept_is_fresh
 from tests.core.play import at_once
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.memory_ledger import MemoryLedger
@@ -226,6 +227,7 @@ class Cluster(RuleBasedStateMachine):
         self.every_wait_is_explained()
         self.nobody_waits_past_its_limit()
         self.drains_are_few_and_for_somebody()
+        self.what_is_kept_is_what_would_be_made_afresh()
 
     def the_scheduler_breaks_no_rule(self):
         broken = self._broken()
@@ -249,7 +251,10 @@ class Cluster(RuleBasedStateMachine):
                 decision = held_decision(snapshot=snapshot, request=request, ticket=held[waiter.plan])
             if decision is None:
                 decision = decide(request=request, snapshot=snapshot)
-            assert not isinstance(decision, Use | Join | Load | Evict), (waiter, decision)
+            assert not isinstance(decision, Use | Join), (waiter, decision)
+            # Whether a move is worth more than queueing is an estimate of the whole line; without a queue it is none.
+            may_queue = any(option.action == "queue" for option in decision.options)
+            assert may_queue or not isinstance(decision, Load | Evict), (waiter, decision)
 
     def every_wait_is_explained(self):
         for waiter in self.ledger.replica.waiting():
@@ -264,6 +269,9 @@ class Cluster(RuleBasedStateMachine):
         waiting = {waiter.id for waiter in replica.waiting()}
         assert len(replica.drains) <= max(1, len(self.configs) // 2)
         assert {drain.waiter for drain in replica.drains.values()} <= waiting
+
+    def what_is_kept_is_what_would_be_made_afresh(self):
+        assert_kept_is_fresh(replica=self.ledger.replica, config=CONFIG, now=self.clock.at)
 
     # The stage
 
