@@ -70,7 +70,7 @@ def test_everything_starts_a_killed_worker_comes_back_and_ctrl_c_ends_it_all(tmp
     assert up.process.returncode == 0, "\n".join(up.lines[-40:])
     assert ready[0] == 200
     assert json.loads(ready[1]) == {"status": "ok", "parts": {"database": "ok", "redis": "ok", "worker": "ok"}}
-    assert signed_in[2] == f"{address}/"
+    assert signed_in[2] == f"{address}/start/", "there is nothing to watch yet"
     assert signed_in_again_elsewhere[0] == 403
     assert sorted(command.split()[0].rsplit("/", 1)[1].rstrip("3") for command in children.values()) == [
         "python",

@@ -1,0 +1,71 @@
+"""Django's admin shows the rest, and changes none of it behind the services' backs."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.test import Client
+
+from providers.models import Model, ModelServer
+from scheduler.models import Agent, Call, Crew, CrewSchedulingPolicy, MootArchetype, PromptModule, ServerEvent
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("valkey_url")]
+KINDS = (ModelServer, Model, Crew, Agent, PromptModule, CrewSchedulingPolicy, MootArchetype)
+
+
+@pytest.fixture
+def client():
+    """Sign a superuser in."""
+    client = Client()
+    client.force_login(User.objects.create_superuser("root"))
+    return client
+
+
+def path(model: type, what: str, *arguments: object) -> str:
+    """Name a page of the admin."""
+    meta = model._meta
+    return f"/admin/{meta.app_label}/{meta.model_name}/" + "".join(f"{each}/" for each in (*arguments, what) if each)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_listed_searched_and_shown_but_never_changed(client, kind):
+    at = datetime.now(UTC)
+    row = kind.objects.create(name="one", namespace="default", spec={"crewRef": "x"}, created_at=at, changed_at=at)
+
+    listed = client.get(path(kind, ""), {"q": "one"})
+    shown = client.get(path(kind, "change", row.pk))
+
+    assert (listed.status_code, shown.status_code) == (200, 200)
+    assert b">one<" in listed.content
+    assert client.get(path(kind, "add")).status_code == 403
+    assert client.post(path(kind, "change", row.pk), {"name": "two"}).status_code == 403
+    assert client.post(path(kind, "delete", row.pk), {"post": "yes"}).status_code == 403
+
+
+def test_calls_can_be_searched_and_not_rewritten(client):
+    Call.objects.create(
+        id="c1",
+        agent="default/analyst",
+        priority="interactive",
+        state="done",
+        model="qwen3:14b",
+        arrived_at=datetime.now(UTC),
+    )
+
+    assert b"default/analyst" in client.get(path(Call, ""), {"q": "qwen3"}).content
+    assert b"default/analyst" not in client.get(path(Call, ""), {"q": "llama"}).content
+    assert client.post(path(Call, "change", "c1"), {"state": "failed"}).status_code == 403
+
+
+def test_the_admin_carries_no_style_or_script_that_our_policy_forbids(client):
+    for model in (ModelServer, Call):
+        page = client.get(path(model, "")).content.decode()
+        assert " style=" not in page
+        assert "<style" not in page
+
+
+def test_exactly_what_can_be_looked_at_is_registered():
+    ours = {model for model in admin.site._registry if model._meta.app_label in ("providers", "scheduler")}
+
+    assert ours == {*KINDS, Call, ServerEvent}
