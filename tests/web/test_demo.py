@@ -2,13 +2,19 @@
 
 from itertools import product
 
+import pytest
 import yaml
+from asgiref.sync import sync_to_async
 from django.conf import settings
 
+from kubemoot_web.crds.bundle import Source
+from kubemoot_web.crds.importing import bundle_apply
 from kubemoot_web.management.demo import MEMORY_BY_PORT, MODELS
 from kubemoot_web.management.demo_scenes import SCENES
 from providers.simulator.catalog import parse_models
+from scheduler import queries
 from scheduler.core.snapshot import Server
+from scheduler.core.types import CallRequest
 
 DOCUMENTS = list(yaml.safe_load_all((settings.BASE_DIR / "deploy" / "demo.yaml").read_text()))
 
@@ -59,3 +65,23 @@ def test_two_callers_meet_at_one_slot_and_a_background_job_meets_a_rush():
     assert crowded
     assert [part.is_job for part in rush.parts if part.crew == "archive"] == [True]
     assert rush.lasts_s > 30, "a drain begins after two thirds of the archivist's 45 s"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_each_model_has_an_agent_that_takes_nothing_else():
+    """With an agent for every model who tolerates another one too, the demo settles on what it happens to hold."""
+    text = (settings.BASE_DIR / "deploy" / "demo.yaml").read_text()
+
+    async def told(_):
+        return
+
+    await bundle_apply(
+        sources=[Source(file="demo.yaml", text=text)], dry_run=False, node="here", now=1000.0, changed=told
+    )
+    agents = [agent for scene in SCENES for part in scene.parts for agent in part.agents]
+    profiles = [await sync_to_async(queries.agent_profile)(name) for name in sorted(set(agents))]
+    requests = [CallRequest(agent=p.name, candidates=p.candidates["mulling"], tolerance=p.tolerance) for p in profiles]
+    accepted = {request.agent: [c.model for c in request.acceptable] for request in requests}
+
+    assert sorted(models[0] for models in accepted.values() if len(models) == 1) == sorted(MODELS)
+    assert accepted["default/analyst"] == ["qwen3:32b", "qwen3:14b"]
