@@ -6,8 +6,9 @@ ledger checks each.
 """
 
 from bisect import insort
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from scheduler.core import draining
 from scheduler.core.config import SchedulerConfig
@@ -15,31 +16,37 @@ from scheduler.core.decisions import Decision, Evict, Grant, Join, Load, Queue, 
 from scheduler.core.explain import trace_json
 from scheduler.core.granting import ticket_for
 from scheduler.core.ledger import Change, DrainChange, GrantChange, StandAsideChange, WaitChange
-from scheduler.core.line import Group, groups, turn_of
+from scheduler.core.line import Copy, Group, Queued
 from scheduler.core.overdue import overdue_loads
-from scheduler.core.placement.decide import decide
+from scheduler.core.placement.decide import decide, place_now
 from scheduler.core.placement.held import held_decision
 from scheduler.core.snapshot import ClusterSnapshot
-from scheduler.core.types import Ticket, Turn, Waiter
+from scheduler.core.types import CallRequest, Ticket, Turn, Waiter
+from scheduler.core.waiting_line import WaitingLine, line_of
 
 
 @dataclass(kw_only=True)
 class _Pass:
-    """What one pass works on: the folded snapshot, the groups that still wait, the changes so far."""
+    """What one pass works on: the folded snapshot, the groups that still wait, the changes so far.
+
+    `line` stays as it was before the pass; `gone` are those of it who wait no longer.
+    """
 
     snapshot: ClusterSnapshot
     config: SchedulerConfig
     held: Mapping[str, Ticket]
-    is_weighted: bool
+    line: WaitingLine
     waiting: list[Group]
+    gone: set[str] = field(default_factory=set)
     changes: list[Change] = field(default_factory=list)
     decisions: dict[str, Decision] = field(default_factory=dict)
+    requests: dict[str, CallRequest] = field(default_factory=dict)
 
 
 def plan(
     *,
     snapshot: ClusterSnapshot,
-    waiters: Iterable[Waiter],
+    waiters: Iterable[Waiter] | WaitingLine,
     held: Mapping[str, Ticket],
     config: SchedulerConfig,
     is_weighted: bool,
@@ -53,39 +60,59 @@ def plan(
        them no longer keeps anybody out.
     4. Who still waits is told what for; who has waited too long for models in use may get a drain.
 
-    `held` maps plan ids to the planned tickets they hold. Waiters that are granted already matter for 3. alone.
+    `held` maps plan ids to the planned tickets they hold. Waiters that are granted already matter for 3. alone. The
+    line is left as it is.
     """
-    everyone = tuple(waiters)
+    if isinstance(waiters, WaitingLine):
+        line = waiters
+        line.settle(now=snapshot.now, contexts=snapshot.index.known_contexts, is_weighted=is_weighted)
+    else:
+        line = line_of(waiters=waiters, snapshot=snapshot, config=config, is_weighted=is_weighted)
+    work = _Pass(snapshot=snapshot, config=config, held=held, line=line, waiting=[])
+    _end_drains(work)
     holders = {ticket.agent for ticket in held.values()}
-    waiting = [waiter for waiter in everyone if waiter.is_waiting]
-    work = _Pass(snapshot=snapshot, config=config, held=held, is_weighted=is_weighted, waiting=[])
-    _end_drains(work, ids={waiter.id for waiter in waiting})
-    work.waiting = groups(
-        waiters=waiting,
-        holders=holders,
-        snapshot=work.snapshot,
-        config=config,
-        is_weighted=is_weighted,
-    )
+    work.waiting = line.groups(holders=holders, drains=work.snapshot.index.drains.values())
     while _grant_slots(work) or _grant_load(work) or _stand_aside(work):
         pass
-    work.changes.extend(overdue_loads(snapshot=snapshot, waiters=everyone, config=config))
+    past_limit = line.past_limit(now=snapshot.now)
+    work.changes.extend(overdue_loads(snapshot=snapshot, waiters=past_limit, config=config))
     _describe(work)
     _drain(work)
     return tuple(work.changes), work.snapshot
 
 
-def _decide(work: _Pass, waiter: Waiter) -> Decision:
+def _request(work: _Pass, waiter: Waiter, turn: Turn) -> CallRequest:
+    request = work.requests.get(waiter.id)
+    if request is None:
+        request = work.requests[waiter.id] = waiter.request(turn=turn)
+    return request
+
+
+def _decide(work: _Pass, turn: Turn, waiter: Waiter) -> Decision:
+    request = _request(work, waiter, turn)
     ticket = None if waiter.plan is None else work.held.get(waiter.plan)
-    request = replace(waiter.request(), turn=_turn(work, waiter))
-    if ticket is not None:
-        decision = held_decision(snapshot=work.snapshot, request=request, ticket=ticket)
-        if decision is not None:
-            return decision
-        # The held place is no good any more: it is decided as if it had been given back.
-        without = work.snapshot.without_ticket(server=ticket.server, ticket=ticket.id)
-        return decide(request=request, snapshot=without)
-    return decide(request=request, snapshot=work.snapshot)
+    if ticket is None:
+        return decide(request=request, snapshot=work.snapshot)
+    decision = held_decision(snapshot=work.snapshot, request=request, ticket=ticket)
+    if decision is not None:
+        return decision
+    return decide(request=request, snapshot=_given_back(work, ticket))
+
+
+def _place_now(work: _Pass, turn: Turn, waiter: Waiter) -> Use | Join | None:
+    request = _request(work, waiter, turn)
+    ticket = None if waiter.plan is None else work.held.get(waiter.plan)
+    if ticket is None:
+        return place_now(request=request, snapshot=work.snapshot)
+    decision = held_decision(snapshot=work.snapshot, request=request, ticket=ticket)
+    if decision is not None:
+        return decision if isinstance(decision, Use | Join) else None
+    return place_now(request=request, snapshot=_given_back(work, ticket))
+
+
+def _given_back(work: _Pass, ticket: Ticket) -> ClusterSnapshot:
+    """Make the snapshot for a call whose held place is no good any more: as if it had been given back."""
+    return work.snapshot.without_ticket(server=ticket.server, ticket=ticket.id)
 
 
 def _grant_slots(work: _Pass) -> bool:
@@ -95,57 +122,46 @@ def _grant_slots(work: _Pass) -> bool:
     line = list(work.waiting)
     while line:
         group = line.pop(0)
-        decision = _decide(work, group.head)
-        if not isinstance(decision, Use | Join):
-            work.decisions[group.head.id] = decision
+        decision = _place_now(work, group.order, group.head)
+        if decision is None:
             asked.append(group)
             continue
         _grant(work, group.head, decision)
         granted = True
-        rest = group.members[1:]
+        rest = group.without(0)
         if rest:
             # Its next member takes its turn behind whoever comes before it now.
-            insort(line, _regroup(work, rest), key=lambda g: g.order)
+            insort(line, rest, key=lambda g: g.order)
     work.waiting = sorted(asked, key=lambda group: group.order)
     return granted
-
-
-def _regroup(work: _Pass, members: tuple[Waiter, ...]) -> Group:
-    return Group(members=members, order=_turn(work, members[0]))
-
-
-def _turn(work: _Pass, waiter: Waiter) -> Turn:
-    return turn_of(waiter=waiter, now=work.snapshot.now, config=work.config, is_weighted=work.is_weighted)
 
 
 def _grant_load(work: _Pass) -> bool:
     """Begin the most urgent load or eviction, if any group wants one."""
     _count_newcomers(work)
     # Where everybody queues follows from the line alone, first to last: what they were told before does not count.
-    queues: dict[tuple[str, str], list[Turn]] = {}
-    work.snapshot = replace(work.snapshot, queues=queues)
+    queues: dict[Copy, Queued] = {}
+    work.snapshot = work.snapshot.with_queues(queues)
     wanting = []
     for group in work.waiting:
-        decision, place = _decide(work, group.head), 0
+        decision, place = _decide(work, group.order, group.head), 0
         work.decisions[group.head.id] = decision
         if isinstance(decision, Queue):
-            line = queues.setdefault((decision.server, decision.model), [])
-            for waiter in group.members:
-                insort(line, _turn(work, waiter))
-            if len(group.members) > 1:
+            copy = (decision.server, decision.model)
+            queues[copy] = Queued(groups=(*(queues[copy].groups if copy in queues else ()), group))
+            if len(group) > 1:
                 place, decision = _first_to_move(work, group, decision)
         if isinstance(decision, Load | Evict):
             load_s = work.snapshot.servers[decision.server].load_seconds(decision.footprint_mib)
-            urgency = replace(group, members=group.members[place:]).urgency(now=work.snapshot.now, load_s=load_s)
+            urgency = group.since(place).urgency(now=work.snapshot.now, load_s=load_s)
             wanting.append(((group.order[0], -urgency, group.order), group, place, decision))
     if not wanting:
         return False
     _, group, place, decision = min(wanting, key=lambda entry: entry[0])
-    _grant(work, group.members[place], decision)
-    rest = group.members[:place] + group.members[place + 1 :]
+    _grant(work, group.member(place)[1], decision)
+    rest = group.without(place)
     others = [other for other in work.waiting if other is not group]
-    work.waiting = [*others, _regroup(work, rest)] if rest else others
-    work.waiting.sort(key=lambda g: g.order)
+    work.waiting = sorted([*others, rest] if rest else others, key=lambda g: g.order)
     return True
 
 
@@ -154,14 +170,14 @@ def _first_to_move(work: _Pass, group: Group, queue: Decision) -> tuple[int, Dec
 
     The further behind, the longer the wait: the last member answers for all, and halving finds the first.
     """
-    last = len(group.members) - 1
-    decision = _decide(work, group.members[last])
+    last = len(group) - 1
+    decision = _decide(work, *group.member(last))
     if not isinstance(decision, Load | Evict):
         return 0, queue
     first, place = 0, last
     while place - first > 1:
         middle = (first + place) // 2
-        found = _decide(work, group.members[middle])
+        found = _decide(work, *group.member(middle))
         if isinstance(found, Load | Evict):
             place, decision = middle, found
         else:
@@ -172,10 +188,12 @@ def _first_to_move(work: _Pass, group: Group, queue: Decision) -> tuple[int, Dec
 def _count_newcomers(work: _Pass) -> None:
     """Let what newcomers wait for protect it: the ledger does not know yet what they were told."""
     for group in work.waiting:
-        decision = work.decisions[group.head.id]
-        newcomers = {waiter.id: waiter.arrived_at for waiter in group.members if not waiter.model}
-        if newcomers and isinstance(decision, Queue | Wait):
-            work.snapshot = work.snapshot.with_waiting(model=decision.model, waiting=newcomers)
+        newcomers = work.line.members(group, told=lambda told: not told[0], besides=work.gone)
+        if newcomers:
+            decision = _decide(work, group.order, group.head)
+            if isinstance(decision, Queue | Wait):
+                waiting = {waiter.id: waiter.arrived_at for waiter in newcomers}
+                work.snapshot = work.snapshot.with_waiting(model=decision.model, waiting=waiting)
 
 
 def _grant(work: _Pass, waiter: Waiter, decision: Grant) -> None:
@@ -194,23 +212,31 @@ def _grant(work: _Pass, waiter: Waiter, decision: Grant) -> None:
 
 def _leave(work: _Pass, waiter: Waiter) -> None:
     """Let go of what stood for a waiter: the demand that protects a model, and its drain."""
-    work.snapshot = work.snapshot.without_waiter(waiter.id)
-    for server in work.snapshot.servers.values():
-        if server.drain is not None and server.drain.waiter == waiter.id:
-            work.snapshot = work.snapshot.with_server(replace(server, drain=None))
+    work.gone.add(waiter.id)
+    for model in dict.fromkeys((waiter.model, *(candidate.model for candidate in waiter.candidates))):
+        work.snapshot = work.snapshot.without_waiting(model=model, waiter=waiter.id)
+    for name, drain in work.snapshot.index.drains.items():
+        if drain.waiter == waiter.id:
+            work.snapshot = work.snapshot.with_server(replace(work.snapshot.servers[name], drain=None))
     work.decisions.pop(waiter.id, None)
 
 
 def _stand_aside(work: _Pass) -> bool:
     """End the waits of heads that can never be placed, and of everybody past the limit. Say whether any ended."""
+    now = work.snapshot.now
+    is_due = any(w.is_waiting and w.id not in work.gone for w in work.line.past_limit(now=now))
     ended = False
     left: list[Group] = []
     for group in work.waiting:
         decision = work.decisions[group.head.id]
         is_hopeless = isinstance(decision, StandAside)
+        if not is_hopeless and not is_due:
+            left.append(group)
+            continue
         staying = []
-        for waiter in group.members:
-            if is_hopeless or work.snapshot.now >= waiter.limit_at:
+        for place in range(len(group)):
+            turn, waiter = group.member(place)
+            if is_hopeless or now >= waiter.limit_at:
                 reason = decision.reason if isinstance(decision, StandAside) else Reason.GPU_BUSY
                 trace = trace_json(decision)
                 change = StandAsideChange(waiter=waiter.id, reason=reason.value, model=decision.model, trace=trace)
@@ -218,10 +244,11 @@ def _stand_aside(work: _Pass) -> bool:
                 _leave(work, waiter)
                 ended = True
             else:
-                staying.append(waiter)
+                staying.append((turn, waiter))
         if staying:
-            work.decisions[staying[0].id] = decision
-            left.append(_regroup(work, tuple(staying)))
+            work.decisions[staying[0][1].id] = decision
+            turns, waiters = zip(*staying, strict=True)
+            left.append(Group(turns=turns, waiters=waiters, told=group.told))
     work.waiting = sorted(left, key=lambda group: group.order)
     return ended
 
@@ -229,24 +256,24 @@ def _stand_aside(work: _Pass) -> bool:
 def _describe(work: _Pass) -> None:
     """Write down for each waiter what it waits for, where that has changed."""
     for group in work.waiting:
-        decision = work.decisions[group.head.id]
+        head, decision = group.head, work.decisions[group.head.id]
         assert isinstance(decision, Queue | Wait)
         server = decision.server if isinstance(decision, Queue) else None
-        trace = trace_json(decision)
-        for waiter in group.members:
-            is_head = waiter is group.head
-            same = (waiter.model, waiter.action) == (decision.model, decision.action)
-            if same and (waiter.server == server or not is_head):
-                continue
+        changed = work.line.members(group, told=(decision.model, decision.action).__ne__, besides=work.gone)
+        if head.server != server and head not in changed:
+            changed.insert(0, head)
+        trace = trace_json(decision) if changed else ""
+        for waiter in changed:
             described = replace(waiter, model=decision.model, server=server, action=decision.action)
             work.changes.append(WaitChange(waiter=described, trace=trace))
 
 
-def _end_drains(work: _Pass, *, ids: Collection[str]) -> None:
+def _end_drains(work: _Pass) -> None:
     """End drains whose waiter waits no longer, or whose server is closed to calls."""
-    for server in work.snapshot.servers.values():
-        if server.drain is not None and (server.drain.waiter not in ids or not server.is_open):
-            work.changes.append(DrainChange(server=server.name, drain=None))
+    for name, drain in sorted(work.snapshot.index.drains.items(), key=itemgetter(0)):
+        server = work.snapshot.servers[name]
+        if not server.is_open or drain.waiter is None or not work.line.is_waiting(drain.waiter):
+            work.changes.append(DrainChange(server=name, drain=None))
             work.snapshot = work.snapshot.with_server(replace(server, drain=None))
 
 

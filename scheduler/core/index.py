@@ -25,6 +25,7 @@ class Facts:
     """What one server contributes to the index."""
 
     models: tuple[str, ...]
+    loading: tuple[str, ...]
     free_copies: Mapping[str, CopyOrder]
     free: Room | None
     room: Room | None
@@ -56,6 +57,7 @@ def _facts_of(server: Server) -> Facts:
             free, room = (free_mib, server.name), (free_mib + idle, server.name)
     return Facts(
         models=tuple(dict.fromkeys((*server.known, *server.tickets_of, *server.loading))),
+        loading=tuple(server.loading) if server.is_open else (),
         free_copies=_free_copies(server),
         free=free,
         room=room,
@@ -79,7 +81,8 @@ def _free_copies(server: Server) -> Mapping[str, CopyOrder]:
 class ClusterIndex:
     """The look-ups.
 
-    `holders` has the servers that hold a model or have tickets for it, in the snapshot's order. `free` and `room` order
+    `holders` has the servers that hold a model or have tickets for it, in the snapshot's order, `loading` the open ones
+    to which it comes. `free` and `room` order
     the open servers that load: by the memory that nothing holds, and by that with all idle residents gone; where a size
     is not known on the server itself it is among the `unsure`. `planned` has the servers where places are held for an
     agent, `contexts` on how many servers each known context length occurs.
@@ -87,6 +90,7 @@ class ClusterIndex:
 
     position: Mapping[str, int]
     holders: Mapping[str, tuple[str, ...]]
+    loading: Mapping[str, tuple[str, ...]]
     free_copies: Mapping[str, list[CopyOrder]]
     free: list[Room]
     room: list[Room]
@@ -132,6 +136,7 @@ class ClusterIndex:
         return ClusterIndex(
             position=self.position,
             holders=_moved(self.holders, name, old.models, new.models, self.position.__getitem__),
+            loading=_moved(self.loading, name, old.loading, new.loading, self.position.__getitem__),
             free_copies=_reordered(self.free_copies, old.free_copies, new.free_copies),
             free=_swapped(self.free, old.free, new.free),
             room=_swapped(self.room, old.room, new.room),
@@ -146,6 +151,7 @@ class ClusterIndex:
 def index_of(servers: Mapping[str, Server]) -> ClusterIndex:
     """Make the index of servers afresh."""
     holders: dict[str, list[str]] = {}
+    loading: dict[str, list[str]] = {}
     planned: dict[str, list[str]] = {}
     free_copies: dict[str, list[CopyOrder]] = {}
     contexts: dict[int, int] = {}
@@ -153,6 +159,8 @@ def index_of(servers: Mapping[str, Server]) -> ClusterIndex:
     for name, server in servers.items():
         for model in facts[name].models:
             holders.setdefault(model, []).append(name)
+        for model in facts[name].loading:
+            loading.setdefault(model, []).append(name)
         for model, order in facts[name].free_copies.items():
             free_copies.setdefault(model, []).append(order)
         for agent in server.planned_for:
@@ -162,6 +170,7 @@ def index_of(servers: Mapping[str, Server]) -> ClusterIndex:
     return ClusterIndex(
         position={name: place for place, name in enumerate(servers)},
         holders={model: tuple(names) for model, names in holders.items()},
+        loading={model: tuple(names) for model, names in loading.items()},
         free_copies={model: sorted(orders) for model, orders in free_copies.items()},
         free=sorted(each.free for each in facts.values() if each.free is not None),
         room=sorted(each.room for each in facts.values() if each.room is not None),

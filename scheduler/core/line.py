@@ -1,33 +1,99 @@
-"""The line of waiters: who is served before whom, and which of them are one group (scheduling rules, section 4)."""
+"""The order of the line: who is served before whom, and what is decided together (scheduling rules, section 4)."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.types import Priority, Turn, Waiter
 
 AGE_UNIT_S = 30.0
 LOAD_OVERHEAD_S = 2.0
 
+Copy = tuple[str, str]
+"""A server and a model there."""
+Told = tuple[str, str]
+"""What a waiter was told last: the model it waits for, and how."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Waiters that would all be decided alike, in their order. Only the head is decided."""
+    """Waiters that would all be decided alike, in their order. Only the head is decided.
 
-    members: tuple[Waiter, ...]
-    order: Turn
+    `turns` and `waiters` belong together, and those before `first` are served. `told` sorts the ids by what they were
+    told; None where nobody keeps that.
+    """
+
+    turns: Sequence[Turn]
+    waiters: Sequence[Waiter]
+    first: int = 0
+    told: Mapping[Told, Collection[str]] | None = field(default=None, compare=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.waiters) - self.first
 
     @property
     def head(self) -> Waiter:
         """Give the member whose turn is first."""
-        return self.members[0]
+        return self.waiters[self.first]
+
+    @property
+    def order(self) -> Turn:
+        """Give the turn of the head."""
+        return self.turns[self.first]
+
+    @property
+    def members(self) -> tuple[Waiter, ...]:
+        """List who is left, the head first."""
+        return tuple(self.waiters[self.first :])
+
+    def member(self, place: int) -> tuple[Turn, Waiter]:
+        """Give the turn and the waiter at a place, the head's being 0."""
+        return self.turns[self.first + place], self.waiters[self.first + place]
+
+    def since(self, place: int) -> "Group":
+        """Make the group of those from a place on."""
+        return Group(turns=self.turns, waiters=self.waiters, first=self.first + place, told=self.told)
+
+    def without(self, place: int) -> "Group":
+        """Make the group without the member at a place."""
+        if place == 0:
+            return self.since(1)
+        at = self.first + place
+        turns = [*self.turns[self.first : at], *self.turns[at + 1 :]]
+        waiters = [*self.waiters[self.first : at], *self.waiters[at + 1 :]]
+        return Group(turns=turns, waiters=waiters, told=self.told)
 
     def urgency(self, *, now: float, load_s: float) -> float:
         """Weigh a load for this group: many short waits ended by one load beat strict turns."""
-        oldest = min(waiter.arrived_at for waiter in self.members)
-        return len(self.members) * (1 + (now - oldest) / AGE_UNIT_S) / (load_s + LOAD_OVERHEAD_S)
+        return len(self) * (1 + (now - self._oldest_at()) / AGE_UNIT_S) / (load_s + LOAD_OVERHEAD_S)
+
+    def _oldest_at(self) -> float:
+        if self.turns[self.first][1] == self.turns[-1][1]:
+            # One fair share for all: then they are in the order of their arrival.
+            return self.head.arrived_at
+        return min(turn[2] for turn in self.turns[self.first :])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """Those who queue on one copy, group by group."""
+
+    groups: tuple[Group, ...]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.groups))
+
+    def before(self, turn: Turn) -> int:
+        """Count whose turn comes before another."""
+        return sum(bisect_left(group.turns, turn, group.first) - group.first for group in self.groups)
+
+
+def copy_of(waiter: Waiter) -> Copy | None:
+    """Name the copy that a waiter was told to queue on; None for one that was not, or that waits no longer."""
+    if not waiter.is_waiting or waiter.action != "queue" or waiter.server is None:
+        return None
+    return waiter.server, waiter.model
 
 
 def class_rank(*, waiter: Waiter, now: float, config: SchedulerConfig) -> int:
@@ -40,46 +106,6 @@ def turn_of(*, waiter: Waiter, now: float, config: SchedulerConfig, is_weighted:
     """Give the key that sorts the line: class, fair share where crews have weights, arrival, id."""
     rank = class_rank(waiter=waiter, now=now, config=config)
     return (rank, waiter.start_tag if is_weighted else 0.0, waiter.arrived_at, waiter.id)
-
-
-def groups(
-    *,
-    waiters: Iterable[Waiter],
-    holders: Collection[str],
-    snapshot: ClusterSnapshot,
-    config: SchedulerConfig,
-    is_weighted: bool,
-) -> list[Group]:
-    """Sort waiters into groups, the group whose head comes first leading.
-
-    What is one waiter's alone sets it apart: a place held for its agent (`holders`), a server that is emptied for it.
-    """
-    contexts = known_contexts(snapshot)
-    drains = tuple(snapshot.index.drains.values())
-    lines: dict[object, list[tuple[Turn, Waiter]]] = {}
-    for waiter in waiters:
-        turn = turn_of(waiter=waiter, now=snapshot.now, config=config, is_weighted=is_weighted)
-        key = (
-            turn[0],
-            waiter.candidates,
-            waiter.tolerance,
-            waiter.priority,
-            prompt_bucket(waiter.prompt_tokens, contexts=contexts),
-            (waiter.agent, waiter.plan) if waiter.agent in holders else None,
-            waiter.id if waiter.id in snapshot.drained_for else None,
-            tuple(waiter.arrived_at < drain.since for drain in drains),
-        )
-        lines.setdefault(key, []).append((turn, waiter))
-    found = []
-    for line in lines.values():
-        line.sort(key=lambda entry: entry[0])
-        found.append(Group(members=tuple(waiter for _, waiter in line), order=line[0][0]))
-    return sorted(found, key=lambda group: group.order)
-
-
-def known_contexts(snapshot: ClusterSnapshot) -> tuple[int, ...]:
-    """List every context length that is known anywhere, shortest first."""
-    return snapshot.index.known_contexts
 
 
 def prompt_bucket(prompt_tokens: int | None, *, contexts: Sequence[int]) -> int:

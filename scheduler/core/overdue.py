@@ -1,6 +1,6 @@
 """Granted callers whose load does not come: when their wait ends although their place is reserved."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.decisions import Reason
@@ -9,8 +9,11 @@ from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.types import Waiter
 
 
-def overdue_loads(*, snapshot: ClusterSnapshot, waiters: Sequence[Waiter], config: SchedulerConfig) -> Iterable[Change]:
+def overdue_loads(*, snapshot: ClusterSnapshot, waiters: Iterable[Waiter], config: SchedulerConfig) -> Iterable[Change]:
     """End the waits of granted callers whose load has outlived both their limit and all patience with it."""
+    granted = [waiter for waiter in waiters if waiter.ticket is not None and snapshot.now >= waiter.limit_at]
+    if not granted:
+        return
     loading = {
         ticket.waiter: (server, ticket)
         for server in snapshot.servers.values()
@@ -18,8 +21,8 @@ def overdue_loads(*, snapshot: ClusterSnapshot, waiters: Sequence[Waiter], confi
         for ticket in tickets
         if ticket.waiter is not None
     }
-    for waiter in waiters:
-        if waiter.ticket is None or snapshot.now < waiter.limit_at or waiter.id not in loading:
+    for waiter in granted:
+        if waiter.id not in loading:
             continue
         server, ticket = loading[waiter.id]
         footprint = snapshot.footprint(server=server, model=ticket.model)

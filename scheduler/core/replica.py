@@ -10,10 +10,12 @@ from typing import Any
 
 from scheduler.core import ledger_docs as docs
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.demand_book import DemandBook
+from scheduler.core.fleet import Fleet
 from scheduler.core.ledger import Intent, Plan, ServerRecord, Use
-from scheduler.core.line import turn_of
-from scheduler.core.snapshot import ClusterSnapshot, Resident, Server
-from scheduler.core.types import Demand, Drain, LoadUnderWay, Ticket, Turn, Waiter, intent_key
+from scheduler.core.snapshot import ClusterSnapshot
+from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
+from scheduler.core.waiting_line import WaitingLine
 
 Delta = tuple[str, str, Mapping[str, Any] | None]
 
@@ -28,11 +30,6 @@ READERS = {
     "use": docs.use,
     "selected": docs.use,
 }
-
-
-def decayed(*, use: Use, now: float, half_life_s: float) -> float:
-    """Work out what is left of a count that halves every half-life."""
-    return use.count * float(0.5 ** (max(now - use.at, 0.0) / half_life_s))
 
 
 class Replica:
@@ -69,8 +66,9 @@ class Replica:
             "footprint": self.declared,
             "weight": self.weights,
         }
-        self._built: dict[str, Server] = {}
-        self._tickets_on: dict[str, dict[str, Ticket]] = {}
+        self.line = WaitingLine(config=config)
+        self._fleet = Fleet(records=self.servers, drains=self.drains)
+        self._demand = DemandBook(uses=self.uses, selected=self.selected)
 
     def apply(self, *, version: int, deltas: Iterable[Delta]) -> None:
         """Take in the deltas of one version. An older or equal version is a repeat and changes nothing."""
@@ -84,8 +82,9 @@ class Replica:
         """Start again from a full copy."""
         for table in (*self._tables.values(), self.observed, self.estimated):
             table.clear()
-        self._built.clear()
-        self._tickets_on.clear()
+        self.line.clear()
+        self._fleet.clear()
+        self._demand.clear()
         self.version = 0
         for table_name, key, doc in deltas:
             self._apply_one(table=table_name, key=key, doc=doc)
@@ -97,128 +96,57 @@ class Replica:
 
     def tickets_on(self, server: str) -> tuple[Ticket, ...]:
         """List a server's tickets, oldest first."""
-        return tuple(sorted(self._tickets_on.get(server, {}).values(), key=lambda t: (t.started_at, t.id)))
+        return self._fleet.tickets_on(server)
 
     def snapshot(self, *, now: float) -> ClusterSnapshot:
-        """Make the picture that decisions are made on."""
-        queues = self._queues(now=now)
-        queued = {place: len(turns) for place, turns in queues.items()}
-        servers = {name: self._server(name=name, queued=queued, now=now) for name in sorted(self.servers)}
+        """Make the picture that decisions are made on. What has not changed since the one before is not made again."""
+        servers, index = self._fleet.at(now=now, queued_on=self.line.queued_on)
+        self.line.settle(now=now, contexts=index.known_contexts, is_weighted=bool(self.weights))
+        config = self.config
         return ClusterSnapshot(
             now=now,
             servers=servers,
             footprints=self.footprints,
-            demand=self._demand(now=now),
+            demand=self._demand.at(
+                now=now, intent_limit_s=config.intent_limit_s, half_life_s=config.demand_half_life_s
+            ),
             version=self.version,
-            queues=queues,
-        )
+            queues=self.line.queues(),
+        ).with_index(index)
 
     def _apply_one(self, *, table: str, key: str, doc: Any) -> None:
         rows = self._tables[table]
         before = rows.pop(key, None)
-        after = None if doc is None else READERS[table](doc) if table in READERS else doc
+        after: Any = None if doc is None else READERS[table](doc) if table in READERS else doc
         if after is not None:
             rows[key] = after
-        if table in ("server", "drain"):
-            self._built.pop(key, None)
-        if table == "server":
-            self._learn_sizes(self.servers.get(key))
-        elif table in ("ticket", "load"):
-            self._touch_holder(table=table, key=key, before=before, after=after)
+        match table:
+            case "server":
+                self._fleet.server_moved(key, is_new_or_gone=(before is None) != (after is None))
+                self._learn_sizes(after)
+            case "drain":
+                self._fleet.touch(key)
+            case "ticket":
+                self._fleet.ticket_moved(before=before, after=after)
+            case "load":
+                self._fleet.load_moved(before=before, after=after)
+            case "waiter":
+                self._waiter_moved(before=before, after=after)
+            case "intent":
+                self._demand.intent_moved(before=before, after=after)
+            case "use" | "selected":
+                self._demand.counts_moved()
+
+    def _waiter_moved(self, *, before: Waiter | None, after: Waiter | None) -> None:
+        self._demand.waiter_moved(before=before, after=after)
+        self._fleet.queue_moved(before=before, after=after)
+        if after is not None:
+            self.line.put(after)
+        elif before is not None:
+            self.line.remove(before.id)
 
     def _learn_sizes(self, record: ServerRecord | None) -> None:
         """Take in what a server taught about sizes; a size once observed stays known when the server is gone."""
         if record is not None:
             self.observed.update(record.seen.observed)
             self.estimated.update(record.seen.estimated)
-
-    def _touch_holder(self, *, table: str, key: str, before: Any, after: Any) -> None:
-        for value in (before, after):
-            if value is not None:
-                self._built.pop(value.server, None)
-        if table != "ticket":
-            return
-        if before is not None:
-            self._tickets_on[before.server].pop(key, None)
-        if after is not None:
-            self._tickets_on.setdefault(after.server, {})[key] = after
-
-    def _queues(self, *, now: float) -> dict[tuple[str, str], list[Turn]]:
-        turns: dict[tuple[str, str], list[Turn]] = {}
-        for waiter in self.waiters.values():
-            if waiter.is_waiting and waiter.action == "queue" and waiter.server is not None:
-                turn = turn_of(waiter=waiter, now=now, config=self.config, is_weighted=bool(self.weights))
-                turns.setdefault((waiter.server, waiter.model), []).append(turn)
-        return {place: sorted(orders) for place, orders in turns.items()}
-
-    def _server(self, *, name: str, queued: Mapping[tuple[str, str], int], now: float) -> Server:
-        built = self._built.get(name)
-        record = self.servers[name]
-        rests = any(until > now for until in record.learned.blocked_until.values())
-        if built is not None and not rests and not any((name, model) in queued for model in built.known):
-            return built
-        built = self._build(name=name, record=record, queued=queued, now=now)
-        if not rests and not any(resident.queued for resident in built.residents):
-            self._built[name] = built
-        return built
-
-    def _build(self, *, name: str, record: ServerRecord, queued: Mapping[tuple[str, str], int], now: float) -> Server:
-        config, seen, learned = record.config, record.seen, record.learned
-        return Server(
-            name=name,
-            ready=seen.ready,
-            weight=config.weight,
-            total_mib=config.total_mib,
-            reserve_mib=config.reserve_mib,
-            slots=config.slots,
-            max_concurrent=config.max_concurrent,
-            interactive_reserve=config.interactive_reserve,
-            context_length=config.context_length,
-            load_mib_per_s=learned.load_mib_per_s,
-            call_s=learned.call_s,
-            success_rate=learned.success_rate,
-            can_load=config.can_load,
-            models=None if seen.models is None else frozenset(seen.models),
-            drain=self.drains.get(name),
-            residents=tuple(self._resident(server=name, resident=r, queued=queued) for r in seen.residents),
-            tickets=self.tickets_on(name),
-            loads=tuple(load for load in self.loads.values() if load.server == name),
-            tickets_load=False,
-            blocked=frozenset(model for model, until in learned.blocked_until.items() if until > now),
-        )
-
-    def _resident(self, *, server: str, resident: Resident, queued: Mapping[tuple[str, str], int]) -> Resident:
-        return Resident(
-            model=resident.model,
-            footprint_mib=resident.footprint_mib,
-            context_length=resident.context_length,
-            last_used=resident.last_used,
-            spilling=resident.spilling,
-            queued=queued.get((server, resident.model), 0),
-            aliases=resident.aliases,
-        )
-
-    def _demand(self, *, now: float) -> dict[str, Demand]:
-        """Gather who needs which model; `predicted` counts how often agents that name it are selected."""
-        waiting: dict[str, dict[str, float]] = {}
-        for waiter in self.waiters.values():
-            if waiter.is_waiting:
-                waiting.setdefault(waiter.model, {})[waiter.id] = waiter.arrived_at
-        intents: dict[str, dict[str, float]] = {}
-        for intent in self.intents.values():
-            if now - intent.at < self.config.intent_limit_s:
-                for model in intent.models:
-                    intents.setdefault(model, {})[intent_key(agent=intent.agent, thread=intent.thread)] = intent.at
-        return {
-            model: Demand(
-                waiting=waiting.get(model, {}),
-                intents=intents.get(model, {}),
-                use=self._count(self.uses.get(model), now=now),
-                predicted=self._count(self.selected.get(model), now=now),
-                last_used=self.uses[model].at if model in self.uses else None,
-            )
-            for model in dict.fromkeys((*waiting, *intents, *self.uses, *self.selected))
-        }
-
-    def _count(self, use: Use | None, *, now: float) -> float:
-        return 0.0 if use is None else decayed(use=use, now=now, half_life_s=self.config.demand_half_life_s)

@@ -5,14 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from scheduler.core.demand_book import ChangedDemand
 from scheduler.core.index import ClusterIndex, index_of
+from scheduler.core.line import Copy, Queued
 from scheduler.core.server import DEFAULT_CALL_S, DEFAULT_LOAD_MIB_PER_S, Resident, Server
 from scheduler.core.types import CallRequest, Demand, LoadUnderWay, Ticket, Turn
 
 __all__ = ["DEFAULT_CALL_S", "DEFAULT_LOAD_MIB_PER_S", "ClusterSnapshot", "Resident", "Server"]
 
 
-Needs = dict[tuple[object, ...], Any]
+Needs = dict[tuple[tuple[str, ...], float | None], Any]
 
 NO_DEMAND = Demand()
 
@@ -31,7 +33,7 @@ class ClusterSnapshot:
     footprints: Mapping[str, int | None]
     demand: Mapping[str, Demand]
     version: int = 0
-    queues: Mapping[tuple[str, str], Sequence[Turn]] = field(default_factory=dict)
+    queues: Mapping[Copy, Sequence[Turn] | Queued] = field(default_factory=dict)
     _index: ClusterIndex | None = field(init=False, default=None, compare=False, repr=False)
     needs: Needs = field(init=False, default_factory=dict, compare=False, repr=False)
     """What was worked out of this demand, by the names of a copy (placement/demand.py)."""
@@ -62,7 +64,7 @@ class ClusterSnapshot:
         """Count the calls that queue on a copy before the request's turn; all of them where it has none."""
         turns = self.queues.get((server.name, model), ())
         if request.turn is not None:
-            return bisect_left(turns, request.turn)
+            return turns.before(request.turn) if isinstance(turns, Queued) else bisect_left(turns, request.turn)
         resident = server.warm.get(model)
         return len(turns) if resident is None else resident.queued
 
@@ -113,22 +115,36 @@ class ClusterSnapshot:
             changed._remember(index=self._index.replaced(before=before, after=server))
         return changed
 
-    def without_waiter(self, waiter: str) -> "ClusterSnapshot":
-        """Copy the snapshot without a waiter's demand; the snapshot itself when it has none."""
-        wanted = {model: d for model, d in self.demand.items() if waiter in d.waiting}
-        if not wanted:
-            return self
-        changed = {
-            model: replace(demand, waiting={key: at for key, at in demand.waiting.items() if key != waiter})
-            for model, demand in wanted.items()
-        }
-        return replace(self, demand={**self.demand, **changed})
-
     def with_waiting(self, *, model: str, waiting: Mapping[str, float]) -> "ClusterSnapshot":
         """Copy the snapshot with more waiters for a model."""
-        demand = self.demand_of(model)
-        changed = replace(demand, waiting={**demand.waiting, **waiting})
-        return replace(self, demand={**self.demand, model: changed})
+        return self._with_waiting(model=model, waiting={**self.demand_of(model).waiting, **waiting})
+
+    def without_waiting(self, *, model: str, waiter: str) -> "ClusterSnapshot":
+        """Copy the snapshot with a waiter less for a model; the snapshot itself where it is not among them."""
+        waiting = self.demand_of(model).waiting
+        if waiter not in waiting:
+            return self
+        left = dict(waiting)
+        del left[waiter]
+        return self._with_waiting(model=model, waiting=left)
+
+    def with_queues(self, queues: Mapping[Copy, Queued]) -> "ClusterSnapshot":
+        """Copy the snapshot with other calls queueing on the copies."""
+        copy = replace(self, queues=queues)
+        copy._remember(index=self._index, needs=self.needs)
+        return copy
+
+    def with_index(self, index: ClusterIndex) -> "ClusterSnapshot":
+        """Let the snapshot know the index of its servers, where somebody made it already. Gives the snapshot."""
+        self._remember(index=index)
+        return self
+
+    def _with_waiting(self, *, model: str, waiting: dict[str, float]) -> "ClusterSnapshot":
+        changed = replace(self.demand_of(model), waiting=waiting)
+        copy = replace(self, demand=ChangedDemand(base=self.demand, changed={model: changed}))
+        needs = {key: need for key, need in self.needs.items() if model not in key[0]}
+        copy._remember(index=self._index, needs=needs)
+        return copy
 
     def _remember(self, *, index: ClusterIndex | None = None, needs: Needs | None = None) -> None:
         """Keep what was worked out: frozen is the picture, not what follows from it."""

@@ -144,8 +144,8 @@ class Waiter:
         """Say whether it still wants a place."""
         return self.ticket is None and self.stood_aside is None
 
-    def request(self) -> CallRequest:
-        """Make the request that this waiter stands for."""
+    def request(self, *, turn: Turn | None = None) -> CallRequest:
+        """Make the request that this waiter stands for, with its place in line where that matters."""
         return CallRequest(
             agent=self.agent,
             candidates=self.candidates,
@@ -155,6 +155,7 @@ class Waiter:
             arrived_at=self.arrived_at,
             waiter=self.id,
             intent=intent_key(agent=self.agent, thread=self.thread),
+            turn=turn,
         )
 
 

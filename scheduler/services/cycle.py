@@ -32,16 +32,17 @@ def plan_changes(
     *, replica: Replica, config: SchedulerConfig, now: float, newcomers: Sequence[Waiter] = ()
 ) -> tuple[Change, ...]:
     """Plan on this process's replica, `newcomers` (not in the ledger yet) taking their turn behind older waiters."""
-    waiters = (*replica.waiters.values(), *newcomers)
-    if not waiters and not replica.drains:
+    if not replica.waiters and not newcomers and not replica.drains:
         return ()
-    changes, _ = cycle.plan(
-        snapshot=replica.snapshot(now=now),
-        waiters=waiters,
-        held=held_tickets(replica=replica),
-        config=config,
-        is_weighted=bool(replica.weights),
-    )
+    snapshot = replica.snapshot(now=now)
+    with replica.line.joined_by(newcomers) as line:
+        changes, _ = cycle.plan(
+            snapshot=snapshot,
+            waiters=line,
+            held=held_tickets(replica=replica),
+            config=config,
+            is_weighted=bool(replica.weights),
+        )
     return changes
 
 

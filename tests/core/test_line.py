@@ -6,8 +6,9 @@ import pytest
 
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import GrantChange, Outcome, ServerSeen
-from scheduler.core.line import Group, groups, prompt_bucket, turn_of
+from scheduler.core.line import Group, prompt_bucket, turn_of
 from scheduler.core.types import Priority, Ticket, TicketState, Waiter
+from scheduler.core.waiting_line import line_of
 from tests.builders import NOW, call, cluster, server
 from tests.core.play import at_once, card, holds
 from tests.fakes.manual_clock import ManualClock
@@ -19,7 +20,8 @@ SNAPSHOT = cluster(server().loaded("m")).at()
 
 def line(*waiters, snapshot=SNAPSHOT, holders=(), is_weighted=False):
     """The ids of the groups' members, group by group."""
-    found = groups(waiters=waiters, holders=holders, snapshot=snapshot, config=CONFIG, is_weighted=is_weighted)
+    standing = line_of(waiters=waiters, snapshot=snapshot, config=CONFIG, is_weighted=is_weighted)
+    found = standing.groups(holders=holders, drains=snapshot.index.drains.values())
     return [[member.id for member in group.members] for group in found]
 
 
@@ -108,7 +110,8 @@ def test_the_class_ages(age, priority, rank):
 )
 def test_urgency_grows_with_calls_and_age_and_shrinks_with_the_load(ages, load_s, urgency):
     members = tuple(waiter(f"w{i}", since=NOW - age) for i, age in enumerate(ages))
-    group = Group(members=members, order=(0, 0.0, NOW, "w0"))
+    turns = [turn_of(waiter=member, now=NOW, config=CONFIG, is_weighted=False) for member in members]
+    group = Group(turns=turns, waiters=members)
 
     assert group.urgency(now=NOW, load_s=load_s) == pytest.approx(urgency)
 
@@ -144,13 +147,9 @@ def serve_all(ledger):
     """Grant the slot to whose turn it is, one after another; give the crews in their order."""
     served = []
     while waiting := ledger.replica.waiting():
-        first = groups(
-            waiters=waiting,
-            holders=(),
-            snapshot=ledger.replica.snapshot(now=1.0),
-            config=CONFIG,
-            is_weighted=True,
-        )[0].head
+        snapshot = ledger.replica.snapshot(now=1.0)
+        line = line_of(waiters=waiting, snapshot=snapshot, config=CONFIG, is_weighted=True)
+        first = line.groups(holders=(), drains=())[0].head
         served.append(first.crew.upper())
         grant(ledger, first)
     return served

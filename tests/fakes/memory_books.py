@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.demand_book import decayed
 from scheduler.core.ledger import JournalEntry, Plan, ServerRecord, Use
 from scheduler.core.ledger_docs import to_doc
-from scheduler.core.replica import Delta, Replica, decayed
+from scheduler.core.replica import Delta, Replica
 from scheduler.core.types import Ticket, TicketState, Waiter, intent_key
 from scheduler.stores.bells import Bells
 

@@ -33,27 +33,63 @@ def decide(*, request: CallRequest, snapshot: ClusterSnapshot) -> Decision:
     acceptable = request.acceptable
 
     # 1. and 2. A resident copy with a free slot can be placed by its existence, so step 0 need not be asked first.
-    for candidate in acceptable:
-        used = _use(snapshot=snapshot, request=request, candidate=candidate)
-        if used is not None:
-            return used
+    used = _first_use(snapshot=snapshot, request=request, acceptable=acceptable)
+    if used is not None:
+        return used
 
     # 0. Could it ever?
+    left = _possible(snapshot=snapshot, request=request, acceptable=acceptable)
+    if isinstance(left, StandAside):
+        return left
+
+    # 3. A load under way.
+    joined = _first_join(snapshot=snapshot, request=request, left=left)
+    if joined is not None:
+        return joined
+
+    # 4. to 6. Weigh the rest.
+    return weigh(snapshot=snapshot, request=request, left=left)
+
+
+def place_now(*, request: CallRequest, snapshot: ClusterSnapshot) -> Use | Join | None:
+    """Say where the request gets a free slot; None where `decide` says anything else. Nothing is weighed for it."""
+    acceptable = request.acceptable
+    used = _first_use(snapshot=snapshot, request=request, acceptable=acceptable)
+    if used is not None or not any(candidate.model in snapshot.index.loading for candidate in acceptable):
+        return used
+    left = _possible(snapshot=snapshot, request=request, acceptable=acceptable)
+    if isinstance(left, StandAside):
+        return None
+    joined = _first_join(snapshot=snapshot, request=request, left=left)
+    return joined if isinstance(joined, Join) else None
+
+
+def _possible(
+    *, snapshot: ClusterSnapshot, request: CallRequest, acceptable: tuple[Candidate, ...]
+) -> tuple[Candidate, ...] | StandAside:
+    """Drop what can never be placed, then what no context fits."""
     placeable = tuple(c for c in acceptable if fit.can_ever_be_placed(snapshot=snapshot, candidate=c))
     if not placeable:
         return StandAside(model=request.candidates[0].model, reason=Reason.MODEL_TOO_LARGE)
     left = tuple(c for c in placeable if fit.has_context_somewhere(snapshot=snapshot, candidate=c, request=request))
-    if not left:
-        return StandAside(model=request.candidates[0].model, reason=Reason.PROMPT_TOO_LARGE)
+    return left or StandAside(model=request.candidates[0].model, reason=Reason.PROMPT_TOO_LARGE)
 
-    # 3. A load under way.
+
+def _first_use(*, snapshot: ClusterSnapshot, request: CallRequest, acceptable: tuple[Candidate, ...]) -> Use | None:
+    for candidate in acceptable:
+        used = _use(snapshot=snapshot, request=request, candidate=candidate)
+        if used is not None:
+            return used
+    return None
+
+
+def _first_join(*, snapshot: ClusterSnapshot, request: CallRequest, left: tuple[Candidate, ...]) -> Join | Queue | None:
     for candidate in left:
-        joined = _join(snapshot=snapshot, request=request, candidate=candidate)
-        if joined is not None:
-            return joined
-
-    # 4. to 6. Weigh the rest.
-    return weigh(snapshot=snapshot, request=request, left=left)
+        if candidate.model in snapshot.index.loading:
+            joined = _join(snapshot=snapshot, request=request, candidate=candidate)
+            if joined is not None:
+                return joined
+    return None
 
 
 def _use(*, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candidate) -> Use | None:

@@ -30,7 +30,7 @@ class Need(NamedTuple):  # not a dataclass: needs are compared by the thousand
 
 def need_of(*, snapshot: ClusterSnapshot, request: CallRequest, resident: Resident) -> Need:
     """Work out how much a resident is needed by others than the request. A time never known counts as long ago."""
-    key = (resident.model, resident.aliases, resident.last_used)
+    key = (resident.names, resident.last_used)
     known: tuple[Need, tuple[Demand, ...]] | None = snapshot.needs.get(key)
     if known is None:
         demands = tuple(snapshot.demand_of(name) for name in resident.names)

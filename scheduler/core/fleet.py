@@ -1,0 +1,138 @@
+"""A replica's servers as the values decisions are made on, each made again only when something it rests on changed."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from scheduler.core.index import ClusterIndex, index_of
+from scheduler.core.ledger import ServerRecord
+from scheduler.core.line import Copy, copy_of
+from scheduler.core.server import Resident, Server
+from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
+
+QueuedOn = Callable[[Copy], int]
+MANY = 4
+"""Where more than one server in so many changed, the index is made afresh."""
+
+
+class Fleet:
+    """The servers of a replica, their tickets and loads, and the index of them all."""
+
+    def __init__(self, *, records: Mapping[str, ServerRecord], drains: Mapping[str, Drain]) -> None:
+        self._records, self._drains = records, drains
+        self._tickets: dict[str, dict[str, Ticket]] = {}
+        self._loads: dict[str, dict[tuple[str, str], LoadUnderWay]] = {}
+        self._servers: Mapping[str, Server] = {}
+        self._index = index_of({})
+        self._touched: set[str] = set()
+        self._resting: set[str] = set()
+        self._is_other_list = False
+
+    def clear(self) -> None:
+        """Forget every server."""
+        self._tickets.clear()
+        self._loads.clear()
+        self._servers, self._index = {}, index_of({})
+        self._touched.clear()
+        self._resting.clear()
+        self._is_other_list = True
+
+    def touch(self, server: str) -> None:
+        """Take in that something about a server changed."""
+        self._touched.add(server)
+
+    def server_moved(self, server: str, *, is_new_or_gone: bool) -> None:
+        """Take in that a server's record changed, or came or went."""
+        self._touched.add(server)
+        self._is_other_list = self._is_other_list or is_new_or_gone
+
+    def ticket_moved(self, *, before: Ticket | None, after: Ticket | None) -> None:
+        """Take in what became of a ticket."""
+        if before is not None:
+            self._touched.add(before.server)
+            del self._tickets[before.server][before.id]
+        if after is not None:
+            self._touched.add(after.server)
+            self._tickets.setdefault(after.server, {})[after.id] = after
+
+    def load_moved(self, *, before: LoadUnderWay | None, after: LoadUnderWay | None) -> None:
+        """Take in what became of a load."""
+        if before is not None:
+            self._touched.add(before.server)
+            del self._loads[before.server][before.server, before.model]
+        if after is not None:
+            self._touched.add(after.server)
+            self._loads.setdefault(after.server, {})[after.server, after.model] = after
+
+    def queue_moved(self, *, before: Waiter | None, after: Waiter | None) -> None:
+        """Take in where a waiter queues now."""
+        old, new = (None if waiter is None else copy_of(waiter) for waiter in (before, after))
+        if old != new:
+            self._touched.update(copy[0] for copy in (old, new) if copy is not None)
+
+    def tickets_on(self, server: str) -> tuple[Ticket, ...]:
+        """List a server's tickets, oldest first."""
+        return tuple(sorted(self._tickets.get(server, {}).values(), key=lambda t: (t.started_at, t.id)))
+
+    def at(self, *, now: float, queued_on: QueuedOn) -> tuple[Mapping[str, Server], ClusterIndex]:
+        """Give the servers of a moment by name, and their index. Neither is ever changed afterwards."""
+        for name in self._resting - self._touched:
+            if self._servers[name].blocked != _blocked(self._records[name], now=now):
+                self._touched.add(name)
+        if self._touched:
+            self._make_again(self._touched, now=now, queued_on=queued_on)
+            self._touched = set()
+        return self._servers, self._index
+
+    def _make_again(self, names: Iterable[str], *, now: float, queued_on: QueuedOn) -> None:
+        made = {name: self._make(name, now=now, queued_on=queued_on) for name in names if name in self._records}
+        self._resting.difference_update(names)
+        self._resting.update(name for name in made if self._records[name].learned.blocked_until)
+        if self._is_other_list:
+            self._is_other_list = False
+            self._servers = {name: made.get(name) or self._servers[name] for name in sorted(self._records)}
+            self._index = index_of(self._servers)
+            return
+        before, self._servers = self._servers, {**self._servers, **made}
+        if len(made) * MANY > len(before):
+            self._index = index_of(self._servers)
+            return
+        for name, server in made.items():
+            self._index = self._index.replaced(before=before[name], after=server)
+
+    def _make(self, name: str, *, now: float, queued_on: QueuedOn) -> Server:
+        record = self._records[name]
+        config, seen, learned = record.config, record.seen, record.learned
+        return Server(
+            name=name,
+            ready=seen.ready,
+            weight=config.weight,
+            total_mib=config.total_mib,
+            reserve_mib=config.reserve_mib,
+            slots=config.slots,
+            max_concurrent=config.max_concurrent,
+            interactive_reserve=config.interactive_reserve,
+            context_length=config.context_length,
+            load_mib_per_s=learned.load_mib_per_s,
+            call_s=learned.call_s,
+            success_rate=learned.success_rate,
+            can_load=config.can_load,
+            models=None if seen.models is None else frozenset(seen.models),
+            drain=self._drains.get(name),
+            residents=tuple(
+                _resident(resident, queued=queued_on((name, resident.model))) for resident in seen.residents
+            ),
+            tickets=self.tickets_on(name),
+            loads=tuple(self._loads.get(name, {}).values()),
+            tickets_load=False,
+            blocked=_blocked(record, now=now),
+        )
+
+
+def _blocked(record: ServerRecord, *, now: float) -> frozenset[str]:
+    """Name the models that still have to rest."""
+    return frozenset(model for model, until in record.learned.blocked_until.items() if until > now)
+
+
+def _resident(resident: Resident, *, queued: int) -> Resident:
+    """Say of a resident how many queue on it."""
+    return resident if resident.queued == queued else replace(resident, queued=queued)
