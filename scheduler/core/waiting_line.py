@@ -125,11 +125,11 @@ class WaitingLine:
     def groups(self, *, holders: Collection[str], drains: Collection[Drain]) -> list[Group]:
         """Sort those who wait into groups, the group whose head comes first leading.
 
-        What is one waiter's alone sets it apart: a place held for its agent (`holders`), a server that is emptied for
-        it. So does whether it came before a drain or after.
+        What is one agent's alone sets its waiters apart: a place held for it (`holders`), a server that is emptied for
+        it. So does whether a waiter came before a drain or after.
         """
-        apart = {key for agent in holders for key in self._by_agent.get(agent, ())}
-        apart.update(drain.waiter for drain in drains if drain.waiter is not None and drain.waiter in self._turns)
+        agents = {*holders, *(drain.agent for drain in drains)}
+        apart = {key for agent in agents for key in self._by_agent.get(agent, ())}
         touched = {self._turns[key][1] for key in apart}
         found: list[Group] = []
         for alike, cohort in self._cohorts.items():
@@ -221,13 +221,13 @@ def _is_on_one_side(cohort: _Cohort, drain: Drain) -> bool:
 
 
 def _parts(whole: Group, *, holders: Collection[str], drains: Collection[Drain]) -> Iterable[Group]:
-    """Divide a group by what is one waiter's alone, and by the beginnings of drains."""
-    drained_for = {drain.waiter for drain in drains}
+    """Divide a group by what is one agent's alone, and by the beginnings of drains."""
+    drained_for = {drain.agent for drain in drains}
     parts: dict[object, tuple[list[Turn], list[Waiter]]] = {}
     for turn, waiter in zip(whole.turns, whole.waiters, strict=True):
         key = (
             (waiter.agent, waiter.plan) if waiter.agent in holders else None,
-            waiter.id if waiter.id in drained_for else None,
+            waiter.agent if waiter.agent in drained_for else None,
             tuple(waiter.arrived_at < drain.since for drain in drains),
         )
         turns, waiters = parts.setdefault(key, ([], []))

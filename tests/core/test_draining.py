@@ -1,7 +1,10 @@
 """Drains: when they begin and where, what they allow, how few they are, how they end."""
 
+from dataclasses import replace
+
 import pytest
 
+from scheduler.core.types import Priority
 from tests.builders import NOW, call, cluster, server
 from tests.core.planned import grants, planned
 
@@ -172,6 +175,19 @@ def test_a_drain_s_waiter_moves_although_another_leads_its_group():
     said = planned(snapshot, big(since=NOW - 65), big(since=NOW - 80, key="older"))
 
     assert grants(said) == [("evict", "w", BIG, "gpu-1", (SMALL,))]
+
+
+def test_the_victims_are_free_for_the_agent_s_other_calls_for_the_model_too():
+    """A drain is for a request of its agent whose preferred model it is, whichever of its calls that is."""
+    built = DRAINED.total(10241).having(max_concurrent=2, interactive_reserve=1).loaded("n", 1)
+    snapshot = cluster(built.busy("n", priority="background")).knowing(BIG, 10240).wanting(SMALL, waiting=[NOW]).at()
+    barred = replace(big(since=NOW - 65), priority=Priority.BACKGROUND)
+    stranger = call("stranger").prefers(BIG, 70).then("z", 65).waits(since=NOW - 20)
+    own = call("w").prefers(BIG, 70).then("z", 65).waits(since=NOW - 10, key="w2")
+
+    said = planned(snapshot, barred, stranger, own)
+
+    assert grants(said) == [("evict", "w2", BIG, "gpu-1", (SMALL,))]
 
 
 def test_a_drain_ends_when_its_waiter_is_gone_and_its_victims_are_free_in_the_same_cycle():
