@@ -1,12 +1,19 @@
 """Page routes."""
 
 from django.contrib.auth.views import LogoutView
-from django.urls import include, path
+from django.urls import include, path, re_path
 
-from kubemoot_web.pages import board, health, identity
+from kubemoot_web.pages import board, calls, details, health, identity
 
 urlpatterns = [
     path("", board.index, name="board"),
+    re_path(r"^servers/?$", details.servers, name="servers"),
+    path("servers/<path:name>", details.server, name="server"),
+    re_path(r"^models/?$", details.models, name="models"),
+    path("models/<path:name>", details.model, name="model"),
+    re_path(r"^waiting/?$", details.waiting, name="waiting"),
+    re_path(r"^calls/?$", calls.calls, name="calls"),
+    path("calls/<str:id>", calls.call, name="call"),
     path("start/", include("kubemoot_web.pages.start_urls")),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),

@@ -1,8 +1,9 @@
 """What would help somebody who waits: changes that a person could make, from the facts of the moment."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scheduler.core.rooms import Room, RoomKind, rooms_for
+from scheduler.core.rooms import Room, RoomKind
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Priority, Waiter
 
@@ -82,23 +83,25 @@ class LongerLimit:
 Help = MoreSlots | HigherCap | MoreMemory | ServerBack | LoadWorks | Pull | KnowSize | LongerLimit
 
 
-def ways_out(*, snapshot: ClusterSnapshot, waiter: Waiter, eta_s: float | None) -> tuple[Help, ...]:
+def ways_out(
+    *, snapshot: ClusterSnapshot, waiter: Waiter, rooms: Sequence[Room], eta_s: float | None
+) -> tuple[Help, ...]:
     """Name what would help a waiter, best first; nothing for one that has its place or was not decided yet.
+
+    `rooms` is what the servers say to the model it waits for, `eta_s` how long it still takes.
 
     1. The copy it queues on: another slot, or a higher cap where the server's own limit is what holds.
     2. Another place for the model: more memory where the least is missing, a server that comes back, a load that works,
        the model on one more disk.
     3. More patience, where its time ends first.
     """
-    candidate = next((c for c in waiter.candidates if c.model == waiter.model), None)
-    if candidate is None or not waiter.is_waiting:
+    if not waiter.model or not waiter.is_waiting:
         return ()
     found: list[Help] = []
     server = snapshot.servers.get(waiter.server or "")
     if server is not None:
         found.append(_slot_help(server=server, waiter=waiter))
-    rooms = rooms_for(snapshot=snapshot, candidate=candidate)
-    found.extend(_room_help(rooms=rooms, model=candidate.model, others_than=waiter.server))
+    found.extend(_room_help(rooms=rooms, model=waiter.model, others_than=waiter.server))
     left_s = waiter.limit_at - snapshot.now
     if eta_s is not None and eta_s > left_s:
         found.append(LongerLimit(agent=waiter.agent, short_s=eta_s - max(left_s, 0.0)))
@@ -120,7 +123,7 @@ def _is_reserve(server: Server, request: CallRequest) -> bool:
     return server.is_below_cap(replace(request, priority=Priority.INTERACTIVE))
 
 
-def _room_help(*, rooms: tuple[Room, ...], model: str, others_than: str | None) -> list[Help]:
+def _room_help(*, rooms: Sequence[Room], model: str, others_than: str | None) -> list[Help]:
     others = [room for room in rooms if room.server != others_than]
     kinds = {room.kind for room in rooms}
     need = next((room.need_mib for room in rooms if room.need_mib is not None), None)

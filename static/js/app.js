@@ -1,5 +1,5 @@
-/* Three small things that HTML cannot do: keep relative times true, draw how far a span is, and say when the live
-   connection is lost. */
+/* Four small things that HTML cannot do: keep relative times true, write times in the reader's zone, draw how far a
+   span is, and say when the live connection is lost. */
 "use strict";
 
 const SIZES = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
@@ -42,6 +42,13 @@ function retellAll() {
   document.querySelectorAll("time[data-tell]").forEach(retell);
 }
 
+/** Write a time of the day in the reader's zone, where its place says the rest. */
+function tellClocks() {
+  for (const element of document.querySelectorAll("[data-clock]")) {
+    element.textContent = clock.format(Date.parse(element.dataset.clock));
+  }
+}
+
 /** Draw how far something is that has a beginning and an estimated end. It is never whole before it is over. */
 const ALMOST = 0.99;
 function drawSpans() {
@@ -60,6 +67,7 @@ function showConnection(isLost) {
 
 function tellAll() {
   retellAll();
+  tellClocks();
   drawSpans();
 }
 

@@ -7,6 +7,7 @@ import pytest
 from scheduler.core import helping
 from scheduler.core.helping import ways_out
 from scheduler.core.messages.helping import helps
+from scheduler.core.rooms import rooms_for
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import Candidate, Priority, Waiter
 from tests.core.test_rooms import GIB, MODEL, NEED, copy, server, ticket
@@ -27,7 +28,8 @@ SMALL = server(name="gpu-2", total_mib=8 * GIB)
 def told(*servers: Server, waiter: Waiter = WAITER, eta_s: float | None = None, size: int | None = NEED) -> list[str]:
     """Say what would help."""
     snapshot = ClusterSnapshot(now=10, servers={one.name: one for one in servers}, footprints={MODEL: size}, demand={})
-    return [helps(way=way) for way in ways_out(snapshot=snapshot, waiter=waiter, eta_s=eta_s)]
+    rooms = rooms_for(snapshot=snapshot, candidate=waiter.candidates[0])
+    return [helps(way=way) for way in ways_out(snapshot=snapshot, waiter=waiter, rooms=rooms, eta_s=eta_s)]
 
 
 QUEUES = replace(WAITER, server="gpu-1", action="queue")
@@ -102,6 +104,8 @@ def test_the_best_ways_come_first_and_there_are_few():
         now=10, servers={one.name: one for one in everything}, footprints={MODEL: NEED}, demand={}
     )
 
-    found = ways_out(snapshot=snapshot, waiter=replace(QUEUES, server="gpu-4"), eta_s=500)
+    rooms = rooms_for(snapshot=snapshot, candidate=WAITER.candidates[0])
+
+    found = ways_out(snapshot=snapshot, waiter=replace(QUEUES, server="gpu-4"), rooms=rooms, eta_s=500)
 
     assert [type(way) for way in found] == [helping.MoreSlots, helping.ServerBack, helping.MoreMemory]

@@ -4,12 +4,13 @@ from html.parser import HTMLParser
 
 
 class Elements(HTMLParser):
-    """Collects elements: ids with their out-of-band attribute, every attribute name, the text."""
+    """Collects elements: ids with their out-of-band attribute, which of them ask by htmx, attribute names, the text."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.ids: list[str] = []
         self.swapped: list[str] = []
+        self.asking: list[str] = []
         self.attributes: set[str] = set()
         self.tags: set[str] = set()
         self.text = ""
@@ -20,6 +21,8 @@ class Elements(HTMLParser):
         named = dict(attrs)
         self.tags.add(tag)
         self.attributes.update(named)
+        if "hx-get" in named or "hx-post" in named:
+            self.asking.append(named.get("id") or "")
         if named.get("id"):
             self.ids.append(named["id"])
             if "hx-swap-oob" in named:

@@ -75,7 +75,7 @@ def call_sheet_of(
         facts=_facts(known),
         evicted=tuple(palette.mark(model) for model in known.evicted),
         options=options,
-        unweighed="" if options else nothing_weighed(action=known.action),
+        unweighed="" if options else nothing_weighed(is_placed=known.granted_at is not None),
         waits=_waits(id=id, replica=replica, config=config, now=now),
         news="" if call is not None else not_written_yet(),
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kubemoot_web.board.details.call_rows import CallRow, rows_of
-from kubemoot_web.board.details.filters import ACTIONS, SINCE, STATES, Filters
+from kubemoot_web.board.details.filters import ACTIONS, SINCE, STATES, TEXTS, Filters
 from kubemoot_web.board.marks import palette_of
 from scheduler.core import messages
 from scheduler.core.call_history import CallPage
@@ -27,13 +27,22 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """What the form offers: pairs of value and words; for names, those that are known."""
+class TextFilter:
+    """A filter that is typed: its value, and the names that are known."""
 
+    name: str
+    value: str
+    known: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """What the form offers: pairs of value and words where one chooses."""
+
+    texts: tuple[TextFilter, ...]
     states: tuple[tuple[str, str], ...]
     actions: tuple[tuple[str, str], ...]
     since: tuple[tuple[str, str], ...]
-    names: Mapping[str, Sequence[str]]
 
 
 def calls_of(*, filters: Filters, page: CallPage, replica: Replica, now: float) -> Calls:
@@ -47,17 +56,18 @@ def calls_of(*, filters: Filters, page: CallPage, replica: Replica, now: float) 
     )
 
 
-def offered(*, replica: Replica, agents: Sequence[str], crews: Sequence[str]) -> Choices:
+def offered(*, filters: Filters, replica: Replica, agents: Sequence[str], crews: Sequence[str]) -> Offered:
     """List what can be chosen from."""
     residents = (resident.model for record in replica.servers.values() for resident in record.seen.residents)
-    return Choices(
+    known: Mapping[str, Sequence[str]] = {
+        "agent": agents,
+        "crew": crews,
+        "server": sorted(replica.servers),
+        "model": sorted({*replica.footprints, *residents}),
+    }
+    return Offered(
+        texts=tuple(TextFilter(name=name, value=filters.values.get(name, ""), known=known[name]) for name in TEXTS),
         states=tuple((state, messages.call_state(state=state)) for state in STATES),
         actions=tuple((action, action) for action in ACTIONS),
         since=tuple((value, SINCE_WORDS[value]) for value in SINCE),
-        names={
-            "agent": agents,
-            "crew": crews,
-            "server": sorted(replica.servers),
-            "model": sorted({*replica.footprints, *residents}),
-        },
     )

@@ -15,16 +15,16 @@ from scheduler.core import messages
 from scheduler.core.messages.history import day_summary, quiet_day
 from scheduler.core.server_history import Holding, ServerEventKind, ServerEventRecord, holdings
 
-COLUMNS = 240
+COLUMNS = 300
 SLICES = 12
 """In how many rows the table tells what the picture shows."""
-PER_PIN = 4
+PER_PIN = 5
 """Columns whose marks become one."""
 HEIGHT = 100
-SPANS = {"20m": 5, "1h": 15, "4h": 60, "24h": 360}
+SPANS = {"5m": 1, "20m": 4, "1h": 12, "4h": 48, "24h": 288}
 """How many seconds a column stands for."""
-SPAN_WORDS = {"20m": "20 min", "1h": "1 h", "4h": "4 h", "24h": "24 h"}
-TICKS = {"20m": 300, "1h": 900, "4h": 3600, "24h": 21600}
+SPAN_WORDS = {"5m": "5 min", "20m": "20 min", "1h": "1 h", "4h": "4 h", "24h": "24 h"}
+TICKS = {"5m": 60, "20m": 300, "1h": 900, "4h": 3600, "24h": 21600}
 PINS = {
     ServerEventKind.LOAD_DONE: "load",
     ServerEventKind.VICTIM_GONE: "unload",
@@ -92,7 +92,9 @@ class Day:
     total: str
     usable: str
     most_calls: int
+    columns: int
     bands: tuple[Band, ...]
+    key: tuple[Mark, ...]
     calls: str
     away: str
     pins: tuple[Pin, ...]
@@ -151,6 +153,7 @@ def day_of(
     most_calls = max(levels, default=0)
     away = [state is not None and not state.is_ready for state in states]
     is_quiet = not any(states) and not most_calls
+    bands = tuple(_bands(states, top_mib=top_mib, palette=palette))
     return Day(
         span=window.span,
         spans=tuple(SPAN_WORDS.items()),
@@ -166,7 +169,9 @@ def day_of(
         total=messages.size(top_mib) if top_mib > 1 else "",
         usable=_height(usable_mib, top_mib) if usable_mib else "",
         most_calls=most_calls,
-        bands=tuple(_bands(states, top_mib=top_mib, palette=palette)),
+        columns=COLUMNS,
+        bands=bands,
+        key=tuple(dict.fromkeys(band.mark for band in bands)),
         calls=_area([(0.0, HEIGHT * level / most_calls) if level else None for level in levels]) if most_calls else "",
         away=_area([(0.0, float(HEIGHT)) if is_away else None for is_away in away]),
         pins=tuple(_pins(window, told)),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from kubemoot_web.board.details.call_rows import CallRow, rows_of
 from kubemoot_web.board.details.models import size_of
@@ -20,6 +21,7 @@ from scheduler.core.types import Candidate
 HOURS = 24
 HOUR_S = 3600
 WHOLE = 100
+NAMED_HOURS = 6
 TONES = {
     RoomKind.RESIDENT: "good",
     RoomKind.LOADING: "busy",
@@ -64,7 +66,18 @@ class Hour:
     words: str
     count: int
     share: int
+    top: int
     x: str
+    is_named: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """An agent that may use the model, in these phases."""
+
+    agent: str
+    crew: str
+    uses: tuple[AgentUse, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +95,7 @@ class ModelSheet:
     chances: int
     hours: tuple[Hour, ...]
     total: int
+    users: tuple[User, ...]
     calls: tuple[CallRow, ...]
 
 
@@ -122,6 +136,10 @@ def model_sheet_of(
         chances=sum(room.kind in POSSIBLE for room in rooms),
         hours=hours,
         total=sum(hour.count for hour in hours),
+        users=tuple(
+            User(agent=agent, crew=crew, uses=tuple(group))
+            for (agent, crew), group in groupby(uses, key=lambda use: (use.agent, use.crew))
+        ),
         calls=rows_of(calls=calls, palette=palette, now=now),
     )
 
@@ -156,12 +174,18 @@ def _hours(by_hour: Mapping[float, int], *, now: float) -> tuple[Hour, ...]:
     starts = [begin + HOUR_S * number for number in range(HOURS)]
     most = max((by_hour.get(start, 0) for start in starts), default=0) or 1
     return tuple(
-        Hour(
-            at=moment(start),
-            words=f"{int(start // HOUR_S % HOURS):02}:00",
-            count=by_hour.get(start, 0),
-            share=round(WHOLE * by_hour.get(start, 0) / most),
-            x=f"{WHOLE * number / HOURS:.2f}%",
-        )
-        for number, start in enumerate(starts)
+        _hour(start=start, number=number, count=by_hour.get(start, 0), most=most) for number, start in enumerate(starts)
+    )
+
+
+def _hour(*, start: float, number: int, count: int, most: int) -> Hour:
+    share = max(round(WHOLE * count / most), 2) if count else 0
+    return Hour(
+        at=moment(start),
+        words=f"{int(start // HOUR_S % HOURS):02}:00",
+        count=count,
+        share=share,
+        top=WHOLE - share,
+        x=f"{WHOLE * number / HOURS:.2f}%",
+        is_named=number % NAMED_HOURS == 0,
     )

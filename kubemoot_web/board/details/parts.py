@@ -9,6 +9,8 @@ from scheduler.core.messages.history import call_part
 LOADS = ("load", "evict", "join")
 GOING_ON = frozenset({CallState.WAITING, CallState.LOADING, CallState.RUNNING})
 WHOLE = 100
+NOTICED_S = 0.05
+"""A part that took less is left out: nobody waited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,7 @@ class Part:
 
 
 def lengths_of(*, call: CallRecord, now: float) -> dict[str, float]:
-    """Work out how many seconds each part took, up to now for a call that goes on."""
+    """Work out how many seconds each part took, up to now for a call that goes on; the last one is always told."""
     end = call.finished_at or now
     started = end if call.started_at is None else call.started_at
     granted = call.granted_at if call.granted_at is not None and call.action in LOADS else started
@@ -31,7 +33,8 @@ def lengths_of(*, call: CallRecord, now: float) -> dict[str, float]:
         found["load"] = started - granted
     if call.started_at is not None:
         found["run"] = end - started
-    return {kind: max(lasts_s, 0.0) for kind, lasts_s in found.items()}
+    last = list(found)[-1]
+    return {kind: max(lasts_s, 0.0) for kind, lasts_s in found.items() if lasts_s >= NOTICED_S or kind == last}
 
 
 def parts_of(*, call: CallRecord, now: float, whole_s: float | None = None) -> tuple[Part, ...]:

@@ -78,11 +78,11 @@ def not_written_yet() -> str:
     return "This call has just come in; what is known of it grows within a second."
 
 
-def nothing_weighed(*, action: str) -> str:
-    """Say why a decision has no options."""
-    if action == "wait":
-        return "Nothing could be weighed: every GPU with room was in use."
-    return "Nothing had to be weighed."
+def nothing_weighed(*, is_placed: bool) -> str:
+    """Say why a decision has no options: a held place was taken, or there was nothing to weigh."""
+    if is_placed:
+        return "It took the place that was held for it when its agent was selected."
+    return "There was nothing to weigh: no GPU had room that could be used."
 
 
 def filter_not_understood(*, name: str, value: str) -> str:

@@ -54,7 +54,7 @@ def room_sentence(*, room: Room, model: str) -> str:
         need="memory nobody knows" if room.need_mib is None else size(room.need_mib),
         free="an unknown amount" if room.free_mib is None else size(max(room.free_mib, 0)),
         usable="an unknown amount" if room.usable_mib is None else size(room.usable_mib),
-        unloads=listed(room.unloads) if room.unloads else "nothing",
+        unloads=listed(room.unloads),
     )
 
 

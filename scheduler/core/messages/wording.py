@@ -30,6 +30,8 @@ def sentence(text: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Write a list the way people say it."""
+    if not names:
+        return "nothing"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -1,0 +1,1 @@
+"""What one asks for next, as values: whole sheets from documents put in by hand."""
