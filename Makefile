@@ -8,7 +8,7 @@ RUN = $(VENV)/bin/python
 READ_PYPROJECT = import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up demo test check lint format chromium clean
+.PHONY: help setup up demo test check lint format chromium pictures clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | awk -F '\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ format: $(VENV)/test.txt ## put the code into shape
 	@$(RUN) -m ruff check --fix .
 
 setup: $(VENV)/test.txt chromium ## set up everything and run nothing
+
+pictures: $(VENV)/test.txt chromium ## take the README's pictures of the board, of the running demo
+	@$(RUN) -m tests.pictures
 
 clean: ## remove the virtual environment and the caches, never the data
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -42,7 +42,7 @@ def _slot_taken(*, server: Server, waiter: Waiter) -> str:
     return messages.slot_taken(agents=agents[:NAMED_AGENTS], more=len(agents) - NAMED_AGENTS, is_loading=is_loading)
 
 
-def _keepers(*, snapshot: ClusterSnapshot, waiter: Waiter) -> Iterator[tuple[str, str, str]]:
+def _keepers(*, snapshot: ClusterSnapshot, waiter: Waiter) -> Iterator[messages.Keeper]:
     """Name, for each server that could hold the model, one that is in use there or wanted by others."""
     candidate = next((c for c in waiter.candidates if c.model == waiter.model), None)
     if candidate is None:
@@ -55,10 +55,10 @@ def _keepers(*, snapshot: ClusterSnapshot, waiter: Waiter) -> Iterator[tuple[str
             continue
         keeper = _keeper(snapshot=snapshot, server=server, waiter=waiter)
         if keeper is not None:
-            yield (server.name, *keeper)
+            yield keeper
 
 
-def _keeper(*, snapshot: ClusterSnapshot, server: Server, waiter: Waiter) -> tuple[str, str] | None:
+def _keeper(*, snapshot: ClusterSnapshot, server: Server, waiter: Waiter) -> messages.Keeper | None:
     """Find the largest model there that may not go, with the agent that uses it; without one, agents wait for it."""
     kept: list[tuple[int, str, str]] = []
     for model in (*(resident.model for resident in server.warm_copies), *server.loading):
@@ -69,4 +69,7 @@ def _keeper(*, snapshot: ClusterSnapshot, server: Server, waiter: Waiter) -> tup
         if tickets or demand.intents or demand.waiting.keys() - {waiter.id}:
             size = snapshot.footprint(server=server, model=model) or 0
             kept.append((size, model, tickets[0].agent if tickets else ""))
-    return max(kept)[1:] if kept else None
+    if not kept:
+        return None
+    _, model, agent = max(kept)
+    return messages.Keeper(server=server.name, model=model, agent=agent, is_loading=model in server.loading)

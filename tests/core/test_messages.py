@@ -13,8 +13,6 @@ SAID = {
     "Nobody waits.": messages.waiting_count(count=0),
     "1 call waits.": messages.waiting_count(count=1),
     "2 calls wait.": messages.waiting_count(count=2),
-    "about 8.0 s to go": messages.estimate(eta_s=8),
-    "no estimate yet": messages.estimate(eta_s=None),
     "Every call has its place. Whoever has to wait for a GPU appears here, with its turn and what it waits for.": (
         messages.nobody_waits()
     ),
@@ -64,6 +62,47 @@ SAID = {
     "unload a on s and load m (30 s): would take longer": messages.option_sentence(
         option=Option(action="evict", server="s", model="m", cost_s=30, verdict=Verdict.COSTS_MORE, evicts=("a",))
     ),
+    "analyst": messages.who("default/analyst"),
+    "team-b/analyst": messages.who("team-b/analyst"),
+    "Its slot is taken by analyst.": messages.slot_taken(agents=["default/analyst"], more=0, is_loading=False),
+    "Its slots are taken by a/b, c and 2 more.": messages.slot_taken(agents=["a/b", "c"], more=2, is_loading=False),
+    "It is being loaded for a/b.": messages.slot_taken(agents=["a/b"], more=0, is_loading=True),
+    "The server takes no further call at the moment.": messages.slot_taken(agents=[], more=0, is_loading=False),
+    "a/b uses m on s; others wait for n on t; o is being loaded for c on u; 1 more server is in use as well.": (
+        messages.kept_out(
+            keepers=[
+                messages.Keeper(server="s", model="m", agent="a/b", is_loading=False),
+                messages.Keeper(server="t", model="n", agent="", is_loading=False),
+                messages.Keeper(server="u", model="o", agent="default/c", is_loading=True),
+            ],
+            more=1,
+        )
+    ),
+    "s has been emptied for it: its load comes next.": messages.emptied_for_it(server="s", busy=[]),
+    "s is being emptied for it, as soon as the calls on m and n have ended.": messages.emptied_for_it(
+        server="s", busy=["m", "n"]
+    ),
+    "a gets a slot of m on s": messages.waiter_moves(agent="default/a", model="m", server="s"),
+    "a gets room for m": messages.waiter_moves(agent="default/a", model="m", server=""),
+    "m is loaded on s": messages.load_ends(model="m", server="s", agents=[]),
+    "m is loaded on s and a and b go on": messages.load_ends(model="m", server="s", agents=["default/a", "default/b"]),
+    "a should be done on s, and its slot of m free": messages.call_ends(agent="default/a", model="m", server="s"),
+    "Nothing, until there is a server.": messages.nothing_ahead(servers=0),
+    "Nothing is due: nobody waits and nothing is loading. The next call is placed the moment it comes.": (
+        messages.nothing_ahead(servers=1)
+    ),
+    "takes longer than the 20 s estimated": messages.load_late(estimate_s=20),
+    "held for its call": messages.place_state(state="planned"),
+    "runs once it is loaded": messages.place_state(state="loading"),
+    "runs": messages.place_state(state="active"),
+    "1 free slot, idle": messages.slots_free(count=1, is_idle=True),
+    "3 free slots": messages.slots_free(count=3, is_idle=False),
+    "1 call waits for a slot": messages.slot_queue(count=1),
+    "2 calls wait for a slot": messages.slot_queue(count=2),
+    "2 running, 1 loading, 1 held": messages.server_doing(running=2, held=1, loading=1),
+    "idle": messages.server_doing(running=0, held=0, loading=0),
+    "share the load of m on s": messages.option_name(action="join", model="m", server="s"),
+    "load m on s, without a": messages.option_name(action="evict", model="m", server="s", evicts=("a",)),
 }
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
+from tests.e2e.browser import state_of_link
 from tests.fakes.engine_server import engine_process
 from tests.fakes.running import Rest, Running, make_token, running
 
@@ -106,3 +108,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     ):
         rest = Rest(address=up.address(), token=make_token(data=data))
         yield Stack(up=up, rest=rest, engines={"gpu-1": gpu_1, "gpu-2": gpu_2})
+
+
+@pytest.fixture(scope="package")
+def signed_in_state(stack: Stack) -> dict[str, Any]:
+    """Sign in by the one-time link that `up` prints; give what a browser context needs to be that person."""
+    return state_of_link(stack.up.wait_for(r"Sign in once with (\S+)"))

@@ -1,37 +1,27 @@
 """The board in a real browser, on a whole installation: it moves by itself, and comes back by itself."""
 
 import os
+import re
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
+from tests.e2e.browser import chromium, found_by_axe
 from tests.e2e.conftest import Stack
 
 pytestmark = pytest.mark.e2e
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 SOON_MS = 2000
 BACK_MS = 30_000
 
 
 @pytest.fixture(scope="module")
-def signed_in(stack: Stack) -> Iterator[Page]:
-    """Open a browser by the one-time link that `up` prints."""
-    assert Path(CHROMIUM).exists(), "Chromium is needed: apt-get install chromium"
-    link = stack.up.wait_for(r"Sign in once with (\S+)")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
-        page.goto(link)
-        yield page
-        browser.close()
+def signed_in(signed_in_state: dict) -> Iterator[Page]:
+    """Open a browser in which somebody is signed in."""
+    with chromium() as browser:
+        yield browser.new_context(viewport={"width": 390, "height": 844}, storage_state=signed_in_state).new_page()
 
 
 @pytest.fixture
@@ -66,10 +56,11 @@ def test_a_call_appears_and_goes_within_two_seconds_without_a_reload(stack, boar
 
     ticket = hold(stack, agent="researcher")
     card = board.locator(f"#server-{ticket['server']}")
-    expect(card.locator(".places")).to_contain_text("runs on qwen3:32b", timeout=SOON_MS)
+    expect(card.locator(".place.active")).to_contain_text("researcher runs", timeout=SOON_MS)
     expect(board.locator("#summary")).to_contain_text("1 call running", timeout=SOON_MS)
     give_back(stack, ticket)
-    expect(card.locator(".places")).to_have_count(0, timeout=SOON_MS)
+    expect(card.locator(".place.active")).to_have_count(0, timeout=SOON_MS)
+    expect(card.locator(".place.free")).to_contain_text("1 free slot, idle")
 
     assert board.evaluate("window.mark") == "not reloaded"
 
@@ -80,8 +71,10 @@ def test_whoever_waits_is_told_for_what(stack, board):
     status, waiting = stack.rest.call("POST", "/tickets", {"agent": "researcher", "wait": 0})
 
     assert status == 202
-    expect(board.locator("#line")).to_contain_text("default/researcher", timeout=SOON_MS)
+    expect(board.locator("#line")).to_contain_text("researcher of lab", timeout=SOON_MS)
     expect(board.locator("#line")).to_contain_text("waiting for a free slot of qwen3:32b", timeout=SOON_MS)
+    expect(board.locator("#line")).to_contain_text("Its slot is taken by researcher.", timeout=SOON_MS)
+    expect(board.locator("#ahead")).to_contain_text("researcher gets a slot of qwen3:32b on", timeout=SOON_MS)
     expect(board.locator("#waiting-count")).to_have_text("1 call waits.", timeout=SOON_MS)
     stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
     expect(board.locator("#waiting-count")).to_have_text("Nobody waits.", timeout=SOON_MS)
@@ -89,17 +82,47 @@ def test_whoever_waits_is_told_for_what(stack, board):
 
 
 def test_what_a_person_opened_stays_open_while_the_board_moves(stack, board):
-    ticket = hold(stack, agent="researcher")
-    _, waiting = stack.rest.call("POST", "/tickets", {"agent": "researcher", "wait": 0})
-    decision = board.locator("#decisions li").first
-    expect(decision).to_contain_text("queues for qwen3:32b", timeout=5000)
+    """A queue was weighed against the other copy's: why that one lost can be opened, and stays so."""
+    tickets = [hold(stack, agent="researcher"), hold(stack, agent="rules-keeper")]
+    _, waiting = stack.rest.call("POST", "/tickets", {"agent": "analyst", "wait": 0})
+    decision = board.locator("#decisions li", has=board.locator(".verb.queue")).first
+    expect(decision.locator(".weighed li")).to_have_count(2, timeout=5000)
+    expect(decision.locator(".weighed li.taken .cost")).to_have_text(re.compile(r"^[0-9.]+ s$"))
     decision.locator("summary").click()
+    opened = board.locator(f"#{decision.locator('details').get_attribute('id')}")
 
     stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
 
-    expect(decision).to_contain_text("gave up", timeout=5000)
-    expect(decision.locator("details")).to_have_attribute("open", "")
-    assert board.evaluate("document.activeElement.id") == decision.locator("summary").get_attribute("id")
+    expect(board.locator("#decisions")).to_contain_text("gave up", timeout=5000)
+    expect(opened).to_have_attribute("open", "")
+    expect(opened.locator("li")).to_contain_text("would take longer")
+    assert board.evaluate("document.activeElement.id") == opened.locator("summary").get_attribute("id")
+    for ticket in tickets:
+        give_back(stack, ticket)
+
+
+def test_how_far_a_call_is_is_drawn_without_anything_being_sent(stack, board):
+    give_back(stack, hold(stack, agent="researcher"))  # from now on it is known how long calls take here
+    ticket = hold(stack, agent="researcher")
+    card = board.locator(f"#server-{ticket['server']}")
+    ends = "new Date(Date.now() + 5000).toISOString()"
+    bar = card.locator(".place.active progress")
+    expect(bar).to_have_count(1, timeout=SOON_MS)
+
+    bar.evaluate(f"(bar) => {{ bar.dataset.began = new Date().toISOString(); bar.dataset.ends = {ends}; }}")
+
+    board.wait_for_function("(bar) => bar.value > 0.05 && bar.value < 1", arg=bar.element_handle(), timeout=4000)
+    give_back(stack, ticket)
+
+
+def test_a_board_full_of_news_has_nothing_that_axe_finds(stack, board):
+    ticket = hold(stack, agent="researcher")
+    _, waiting = stack.rest.call("POST", "/tickets", {"agent": "researcher", "wait": 0})
+    expect(board.locator("#line")).to_contain_text("researcher", timeout=SOON_MS)
+    for scheme in ("light", "dark"):
+        board.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert found_by_axe(board) == []
+    stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
     give_back(stack, ticket)
 
 
@@ -114,7 +137,7 @@ def test_a_board_whose_server_died_says_so_and_catches_up_by_itself(stack, board
     give_back(stack, hold(stack, agent="researcher"))
     ticket = hold(stack, agent="researcher")
     card = board.locator(f"#server-{ticket['server']}")
-    expect(card).to_contain_text("runs on qwen3:32b", timeout=SOON_MS)
+    expect(card.locator(".place.active")).to_contain_text("researcher runs", timeout=SOON_MS)
     assert board.evaluate("window.mark") == "not reloaded"
     give_back(stack, ticket)
 
@@ -122,7 +145,7 @@ def test_a_board_whose_server_died_says_so_and_catches_up_by_itself(stack, board
 def test_the_board_fits_a_phone_in_both_schemes(board):
     for scheme in ("light", "dark"):
         board.emulate_media(color_scheme=scheme)
-        for width in (360, 390, 1280):
+        for width in (320, 390, 1280, 2560):
             board.set_viewport_size({"width": width, "height": 844})
             assert board.evaluate("document.documentElement.scrollWidth") <= width
 

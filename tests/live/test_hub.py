@@ -99,7 +99,7 @@ async def test_a_server_that_comes_or_goes_sends_all_cards_in_one(hub, ledger):
     ledger.put("ticket", "t1", ticket(server="gpu-3"))
     await hub.refresh()
     assert Elements(await reader.next()).swapped == ["summary", "server-gpu-3"]
-    assert 'id="server-gpu-3-name">gpu-3<' in await Reader(hub=hub).next()
+    assert 'id="server-gpu-3-name"' in await Reader(hub=hub).next()
 
 
 async def test_the_container_of_a_late_reader_holds_the_newest_cards(hub, ledger):

@@ -1,11 +1,11 @@
 """Every sentence about scheduling that a person reads. It names the thing, what happened, and what to do."""
 
 from scheduler.core.messages.calls import (
+    Keeper,
     asking,
     call_ends,
     call_state,
     emptied_for_it,
-    estimate,
     kept_out,
     load_ends,
     loading_on,
@@ -30,7 +30,6 @@ from scheduler.core.messages.servers import (
     last_seen,
     ledger_silent,
     load_late,
-    load_progress,
     loading,
     loads_rest,
     making_room,
@@ -48,11 +47,11 @@ from scheduler.core.messages.servers import (
     slots_free,
     slots_used,
     spilling,
-    ticket_state,
 )
 from scheduler.core.messages.wording import seconds, size, who
 
 __all__ = (
+    "Keeper",
     "asking",
     "being_unloaded",
     "call_ends",
@@ -60,13 +59,11 @@ __all__ = (
     "call_state",
     "draining_for",
     "emptied_for_it",
-    "estimate",
     "kept_out",
     "last_seen",
     "ledger_silent",
     "load_ends",
     "load_late",
-    "load_progress",
     "loading",
     "loading_on",
     "loads_rest",
@@ -95,7 +92,6 @@ __all__ = (
     "slots_used",
     "spilling",
     "stood_aside",
-    "ticket_state",
     "waiter_moves",
     "waiting_count",
     "waiting_for",

@@ -1,6 +1,7 @@
 """Sentences about calls: what they wait for, how they stand, how they ended."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from scheduler.core.decisions import Reason
 from scheduler.core.messages.wording import listed, seconds, who
@@ -36,11 +37,6 @@ def nobody_waits() -> str:
 def more_wait(*, count: int) -> str:
     """Say how many waiters are not shown."""
     return f"and {count} more behind them"
-
-
-def estimate(*, eta_s: float | None) -> str:
-    """Say how long a wait still takes."""
-    return "no estimate yet" if eta_s is None else f"about {seconds(eta_s)} to go"
 
 
 def waiting_for(*, model: str) -> str:
@@ -100,16 +96,30 @@ def slot_taken(*, agents: Sequence[str], more: int, is_loading: bool) -> str:
     return f"Its slot is taken by {names}." if len(agents) == 1 else f"Its slots are taken by {names}."
 
 
-def kept_out(*, keepers: Sequence[tuple[str, str, str]], more: int) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeper:
+    """A model that keeps another one out of a server, and the agent that it is there for; none: others wait for it."""
+
+    server: str
+    model: str
+    agent: str
+    is_loading: bool
+
+
+def kept_out(*, keepers: Sequence[Keeper], more: int) -> str:
     """Say what keeps a model out: on which server which model stays, and for whom. `more` servers are like these."""
-    reasons = [_kept(server=server, model=model, agent=who(agent)) for server, model, agent in keepers]
+    reasons = [_kept(keeper) for keeper in keepers]
     if more > 0:
         reasons.append(f"{more} more {'server is' if more == 1 else 'servers are'} in use as well")
     return f"{'; '.join(reasons)}."
 
 
-def _kept(*, server: str, model: str, agent: str) -> str:
-    return f"{agent} uses {model} on {server}" if agent else f"others wait for {model} on {server}"
+def _kept(keeper: Keeper) -> str:
+    if not keeper.agent:
+        return f"others wait for {keeper.model} on {keeper.server}"
+    if keeper.is_loading:
+        return f"{keeper.model} is being loaded for {who(keeper.agent)} on {keeper.server}"
+    return f"{who(keeper.agent)} uses {keeper.model} on {keeper.server}"
 
 
 def emptied_for_it(*, server: str, busy: Sequence[str]) -> str:

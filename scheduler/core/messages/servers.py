@@ -96,27 +96,9 @@ def not_loaded() -> str:
     return "not in memory, no load yet"
 
 
-def load_progress(*, rest_s: float, estimate_s: float) -> str:
-    """Say how long a load still takes; the estimate is only that."""
-    if rest_s > 0:
-        return f"about {seconds(rest_s)} more"
-    return f"takes longer than the {seconds(estimate_s)} estimated"
-
-
 def making_room(*, victims: Sequence[str]) -> str:
     """Say what leaves for a load."""
     return f"takes the place of {listed(victims)}"
-
-
-def ticket_state(*, state: str, model: str) -> str:
-    """Say what a ticket is held for."""
-    match state:
-        case "planned":
-            return f"selected, {model} is held for it"
-        case "loading":
-            return f"waits for {model} to load"
-        case _:
-            return f"runs on {model}"
 
 
 def draining_for(*, agent: str, model: str, victims: Sequence[str]) -> str:
@@ -150,7 +132,7 @@ def place_state(*, state: str) -> str:
 
 
 def slots_free(*, count: int, is_idle: bool) -> str:
-    """Say how many slots of a copy are free, and whether nobody uses it at all: then it may go when others need room."""
+    """Say how many slots of a copy are free; idle, it may go when others need room."""
     if not count:
         return ""
     return f"{count} free {'slot' if count == 1 else 'slots'}{', idle' if is_idle else ''}"
