@@ -41,6 +41,7 @@ class Choice:
     """One call's decision. `options` are all that was weighed, the one taken first; empty where it was alone."""
 
     id: str
+    call: str
     at: Moment | None
     agent: str
     mark: Mark | None
@@ -83,6 +84,7 @@ def _choice(call: CallRecord, palette: Palette) -> Choice:
     options = weighed_of(call.decision)
     return Choice(
         id=dom_id("decision", call.id),
+        call=call.id,
         at=moment(_decided_at(call)),
         agent=call.agent,
         mark=palette.mark(call.model) if call.model else None,

@@ -20,9 +20,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A taken slot: who has it, for what, since when. `span` where it is known how long calls take here."""
+    """A taken slot: who has it, for which call, for what, since when. `span` where it is known how long calls take."""
 
     id: str
+    call: str
     agent: str
     state: str
     kind: str
@@ -120,6 +121,7 @@ def _place(*, server: Server, ticket: Ticket) -> Place:
     runs = ticket.state == TicketState.ACTIVE and server.call_s is not None
     return Place(
         id=ticket.id,
+        call=ticket.call,
         agent=ticket.agent,
         state=messages.place_state(state=ticket.state),
         kind=ticket.state.value,

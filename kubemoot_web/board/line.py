@@ -30,6 +30,7 @@ class Waiting:
     """
 
     id: str
+    call: str
     agent: str
     crew: str
     turn: str
@@ -125,6 +126,7 @@ def waiting_row(
         sentence = waiter_sentence(standing) if waiter.model else messages.asking()
     return Waiting(
         id=dom_id("waiter", waiter.id),
+        call=waiter.id,
         agent=waiter.agent,
         crew=waiter.crew,
         turn=str(standing.position or ""),

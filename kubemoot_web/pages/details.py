@@ -17,7 +17,7 @@ from providers import queries as providers
 from scheduler import queries
 from scheduler.bootstrap import Runtime
 
-FEW_CALLS = 12
+FEW_CALLS = 8
 MOST_EVENTS = 2000
 MOST_ASIDE = 100
 

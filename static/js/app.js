@@ -71,7 +71,10 @@ function tellAll() {
   drawSpans();
 }
 
-document.addEventListener("DOMContentLoaded", tellAll);
+document.addEventListener("DOMContentLoaded", () => {
+  document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone
+  tellAll();
+});
 document.addEventListener("htmx:afterSettle", tellAll);
 setInterval(retellAll, 1000);
 setInterval(drawSpans, 250);

@@ -19,9 +19,9 @@ document.addEventListener("htmx:oobBeforeSwap", (event) => {
     if (!document.getElementById(newcomer.id)) newcomer.classList.add("arrives");
   }
   const focused = document.activeElement;
-  if (focused && focused.id && target.contains(focused)) {
-    const id = focused.id;
-    queueMicrotask(() => document.getElementById(id)?.focus({ preventScroll: true }));
+  if (focused && target.contains(focused)) {
+    const wanted = focused.id ? `#${CSS.escape(focused.id)}` : `a[href="${CSS.escape(focused.getAttribute("href"))}"]`;
+    queueMicrotask(() => document.getElementById(target.id)?.parentElement.querySelector(wanted)?.focus({ preventScroll: true }));
   }
 });
 

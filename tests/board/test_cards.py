@@ -65,6 +65,7 @@ def test_a_copy_shows_who_has_its_slots_and_how_many_are_free():
             places=(
                 Place(
                     id="t1",
+                    call="",
                     agent="default/analyst",
                     state="runs",
                     kind="active",
@@ -74,6 +75,7 @@ def test_a_copy_shows_who_has_its_slots_and_how_many_are_free():
                 ),
                 Place(
                     id="t2",
+                    call="",
                     agent="default/analyst",
                     state="held for its call",
                     kind="planned",

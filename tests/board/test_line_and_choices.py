@@ -59,6 +59,7 @@ def test_the_line_says_who_waits_for_what_in_which_order():
     ]
     assert line.rows[1] == Waiting(
         id="waiter-w1",
+        call="w1",
         agent="default/researcher",
         crew="default/lab",
         turn="1",
@@ -112,6 +113,7 @@ def test_decisions_are_told_newest_first_with_what_lost():
     assert choices_of(calls=[call(), made], palette=palette) == (
         Choice(
             id="decision-c2",
+            call="c2",
             at=Moment(iso="2026-11-29T12:04:00Z", words="12:04:00 UTC"),
             agent="default/analyst",
             mark=palette.mark("qwen3:32b"),
@@ -128,6 +130,7 @@ def test_decisions_are_told_newest_first_with_what_lost():
         ),
         Choice(
             id="decision-c1",
+            call="c1",
             at=AT_NOON,
             agent="default/analyst",
             mark=palette.mark("qwen3:14b"),

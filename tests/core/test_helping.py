@@ -77,10 +77,7 @@ WAYS = {
     ),
     "its time ends first": (
         told(BUSY, eta_s=100)[1:],
-        [
-            "A limit that is 20 s longer for default/analyst (KUBEMOOT_DISCUSS_GPU_WAIT_LIMIT_SECONDS): "
-            "its time ends too early."
-        ],
+        ["A limit that is 20 s longer for analyst (KUBEMOOT_DISCUSS_GPU_WAIT_LIMIT_SECONDS): its time ends too early."],
     ),
     "its time is enough": (told(BUSY, eta_s=80)[1:], []),
     "it has its place": (told(BUSY, waiter=replace(WAITER, ticket="t1")), []),

@@ -25,7 +25,7 @@ def test_everybody_is_listed_with_the_page_of_its_call_and_what_would_help():
     )
 
     assert (shown.count, shown.says, shown.more, shown.empty) == (2, "2 calls wait.", "", "")
-    assert [(one.call, one.row.turn, one.ways) for one in shown.helped] == [
+    assert [(one.row.call, one.row.turn, one.ways) for one in shown.helped] == [
         ("w9", "", ()),
         (
             "w1",

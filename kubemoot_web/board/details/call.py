@@ -148,4 +148,4 @@ def _waits(*, id: str, replica: Replica, config: SchedulerConfig, now: float) ->
         is_weighted=bool(replica.weights),
     )
     row = waiting_row(replica=replica, snapshot=snapshot, standing=standing, config=config, palette=palette_of(replica))
-    return Helped(call=id, row=replace(row, id=""), ways=ways_of(snapshot=snapshot, standing=standing, rooms={}))
+    return Helped(row=replace(row, id=""), ways=ways_of(snapshot=snapshot, standing=standing, rooms={}))

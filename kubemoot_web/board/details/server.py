@@ -89,14 +89,22 @@ def server_sheet_of(*, replica: Replica, name: str, past: Past, span: str, now: 
             usable_mib=server.usable_mib,
             palette=palette,
         ),
-        events=tuple(
-            Told(at=moment(event.at), says=server_event(event=event), tone=_tone(event))
-            for event in list(past.events)[: -TOLD - 1 : -1]
-        ),
+        events=tuple(_told(past.events))[: -TOLD - 1 : -1],
         refusals=refusals,
         unrefused="" if refusals else nothing_refused(),
         calls=rows_of(calls=past.calls, palette=palette, now=now),
     )
+
+
+def _told(events: Sequence[ServerEventRecord]) -> Iterator[Told]:
+    """Tell events, oldest first; of probes those that found the server in another state."""
+    phase = ""
+    for event in events:
+        if event.kind is ServerEventKind.PROBED:
+            if event.phase == phase:
+                continue
+            phase = event.phase
+        yield Told(at=moment(event.at), says=server_event(event=event), tone=_tone(event))
 
 
 def _tone(event: ServerEventRecord) -> str:

@@ -25,7 +25,6 @@ WHOLE = 100
 class Helped:
     """One call that waits: as on the board, with its own page and with what would help."""
 
-    call: str
     row: Waiting
     ways: tuple[str, ...]
 
@@ -71,7 +70,6 @@ def waiting_room_of(*, replica: Replica, config: SchedulerConfig, now: float) ->
     rooms: dict[Candidate, tuple[Room, ...]] = {}
     helped = tuple(
         Helped(
-            call=standing.waiter.id,
             row=waiting_row(replica=replica, snapshot=snapshot, standing=standing, config=config, palette=palette),
             ways=ways_of(snapshot=snapshot, standing=standing, rooms=rooms),
         )

@@ -2,7 +2,7 @@
 
 from scheduler.core import helping
 from scheduler.core.agent_settings import WAIT_LIMIT
-from scheduler.core.messages.wording import seconds, size
+from scheduler.core.messages.wording import seconds, size, who
 
 
 def helps(*, way: helping.Help) -> str:
@@ -29,4 +29,4 @@ def helps(*, way: helping.Help) -> str:
         case helping.KnowSize(model=model):
             return f"Nobody knows how large {model} is: set vramMib of its Model."
         case helping.LongerLimit(agent=agent, short_s=short):
-            return f"A limit that is {seconds(short)} longer for {agent} ({WAIT_LIMIT}): its time ends too early."
+            return f"A limit that is {seconds(short)} longer for {who(agent)} ({WAIT_LIMIT}): its time ends too early."

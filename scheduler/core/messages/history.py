@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scheduler.core.messages.servers import server_phase
-from scheduler.core.messages.wording import listed, seconds, sentence, size
+from scheduler.core.messages.wording import listed, seconds, sentence, size, who
 from scheduler.core.server_history import ServerEventKind, ServerEventRecord
 
 CALL_PARTS = {"wait": "waited for a place", "load": "waited for the load", "run": "ran"}
@@ -15,7 +15,7 @@ def server_event(*, event: ServerEventRecord) -> str:
     match event.kind:
         case ServerEventKind.LOAD_STARTED:
             room = f" in place of {listed(event.evicts)}" if event.evicts else ""
-            return f"Began to load {event.model}{room}{f' for {event.agent}' if event.agent else ''}."
+            return f"Began to load {event.model}{room}{f' for {who(event.agent)}' if event.agent else ''}."
         case ServerEventKind.LOAD_DONE:
             return f"Loaded {event.model}{f' in {seconds(event.took_s)}' if event.took_s else ''}."
         case ServerEventKind.LOAD_FAILED:

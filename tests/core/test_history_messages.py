@@ -1,0 +1,43 @@
+"""What was, word for word."""
+
+import pytest
+
+from scheduler.core.messages import history
+from scheduler.core.server_history import ServerEventKind, ServerEventRecord
+
+
+def event(kind: ServerEventKind, **more) -> str:
+    """Tell an event."""
+    return history.server_event(event=ServerEventRecord(server="gpu-1", kind=kind, at=0, **more))
+
+
+K = ServerEventKind
+SAID = {
+    "Began to load m for scout.": event(K.LOAD_STARTED, model="m", agent="default/scout"),
+    "Began to load m in place of a and b.": event(K.LOAD_STARTED, model="m", evicts=("a", "b")),
+    "Loaded m in 12 s.": event(K.LOAD_DONE, model="m", took_s=12.0),
+    "Loaded m.": event(K.LOAD_DONE, model="m"),
+    "Loading m failed. No room.": event(K.LOAD_FAILED, model="m", detail="no room"),
+    "Loading m failed.": event(K.LOAD_FAILED, model="m"),
+    "Unloaded m.": event(K.VICTIM_GONE, model="m"),
+    "Ready.": event(K.PROBED, phase="ready"),
+    "Unreachable. Connection refused.": event(K.PROBED, phase="unreachable", detail="connection refused"),
+    "Registered.": event(K.REGISTERED),
+    "Its settings were changed.": event(K.CONFIGURED),
+    "Taken out of the cluster.": event(K.REMOVED),
+    "At most 1.0 GiB held, 1 call at once at the most, 1 load, 0 unloads.": history.day_summary(
+        most_mib=1024, most_calls=1, loads=1, unloads=0, failures=0, away_s=0
+    ),
+    "At most 0 MiB held, 2 calls at once at the most, 0 loads, 1 unload, 2 failed loads, not ready for 5 min.": (
+        history.day_summary(most_mib=0, most_calls=2, loads=0, unloads=1, failures=2, away_s=300)
+    ),
+    "Loading m rests here. No room.": history.model_rests(model="m", problem="no room"),
+    "waited for a place 1.0 s, ran 2.0 s": history.call_bar(parts=(("wait", 1.0), ("run", 2.0))),
+    "waits for the load": history.call_part(part="load", is_going_on=True),
+    "state=x is not understood, so it is not used.": history.filter_not_understood(name="state", value="x"),
+}
+
+
+@pytest.mark.parametrize(("wanted", "said"), SAID.items(), ids=[wanted[:30] for wanted in SAID])
+def test_it_says_what_it_should(wanted, said):
+    assert said == wanted
