@@ -1,10 +1,14 @@
 """The Celery app. Routes and beat live in the settings, tasks in the packages' `tasks` modules."""
 
+import logging
 import os
+import threading
 import warnings
+from typing import Any
 
-from celery import Celery, signals
+from celery import Celery, bootsteps, signals
 from celery.exceptions import SecurityWarning
+from click import Option
 
 from scheduler.task_names import TICK
 
@@ -16,7 +20,47 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubemoot_web.settings.prod")
 # In a container everything runs as root, and the warning is about pickled messages: only JSON is accepted here.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
+log = logging.getLogger(__name__)
+
+
+class Clock(bootsteps.StartStopStep):
+    """Celery's timer as a thread of the worker: `--beat` makes a second process of 100 MiB for it.
+
+    It never ends by itself: without it nothing is reaped, probed or written down.
+    """
+
+    def __init__(self, worker: Any, clock: bool = False, **options: Any) -> None:
+        """Take part when the worker was started with `--clock`."""
+        super().__init__(worker, **options)
+        self.enabled = clock
+        self._is_over = threading.Event()
+        self._service: Any = None
+
+    def start(self, worker: Any) -> None:
+        """Start the thread."""
+        threading.Thread(target=self._tick_on, args=(worker.app,), name="clock", daemon=True).start()
+
+    def stop(self, worker: Any) -> None:  # noqa: ARG002 - Celery hands every step its worker
+        """Let the thread end."""
+        self._is_over.set()
+        if self._service is not None:
+            self._service.stop()
+
+    def _tick_on(self, celery: Celery) -> None:
+        from celery.beat import Service  # other processes need none
+
+        while not self._is_over.is_set():
+            self._service = Service(celery, max_interval=1)
+            try:
+                self._service.start()
+            except Exception:  # whatever it stumbles over, the next second has its tick
+                log.exception("clock_stumbled")
+            self._is_over.wait(1)
+
+
 app = Celery("kubemoot")
+app.steps["worker"].add(Clock)
+app.user_options["worker"].add(Option(("--clock",), is_flag=True, help="Also send the tasks that are due by time."))
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

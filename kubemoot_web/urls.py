@@ -5,6 +5,8 @@ from django.urls import include, path
 
 from kubemoot_web.api.root import api
 
+admin.autodiscover()
+
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", api.urls),

@@ -5,7 +5,7 @@ import asyncio
 from celery import current_app
 
 from scheduler.core.types import LoadUnderWay
-from scheduler.task_names import RUN_CYCLE, RUN_LOAD
+from scheduler.task_names import PROJECT, RUN_CYCLE, RUN_LOAD
 
 EXPIRES_S = 10
 """By then the tick has found the same work again; a later delivery would only be noise."""
@@ -21,6 +21,10 @@ class CeleryEffects:
     async def wake(self) -> None:
         """Have a worker run a cycle soon."""
         await self._send(RUN_CYCLE)
+
+    async def project(self) -> None:
+        """Have a worker write the journal down soon."""
+        await self._send(PROJECT)
 
     async def _send(self, name: str, **kwargs: str) -> None:
         await asyncio.to_thread(current_app.send_task, name, kwargs=kwargs, expires=EXPIRES_S, ignore_result=True)

@@ -215,6 +215,10 @@ class Effects(Protocol):
         """Have a worker run a cycle soon."""
         ...
 
+    async def project(self) -> None:
+        """Have a worker write the journal down soon."""
+        ...
+
 
 class Catalog(Protocol):
     """What operators registered, as core values."""

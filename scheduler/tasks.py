@@ -19,9 +19,10 @@ from scheduler.task_names import CONFIGURE, PROBE_DUE, PROJECT, RUN_CYCLE, RUN_L
 
 @shared_task(name=TICK)
 def tick(**_: object) -> None:
-    """Reap leases, take up loads that nobody drives, plan for whoever waits."""
+    """Reap leases, take up loads that nobody drives, plan for whoever waits, have history written."""
     bootstrap.spawn(
-        lambda rt: ledger_tick(ledger=rt.ledger, effects=rt.effects, config=rt.config, now=rt.now), key=TICK
+        lambda rt: ledger_tick(ledger=rt.ledger, effects=rt.effects, config=rt.config, now=rt.now, pulse=rt.pulse),
+        key=TICK,
     )
 
 

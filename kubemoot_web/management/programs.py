@@ -61,7 +61,7 @@ def worker(*, host: str, port: int, environment: Mapping[str, str]) -> Program:
     return Program(
         name="worker",
         command=(
-            *(sys.executable, "-m", "celery", "--app", "kubemoot_web", "--quiet", "worker", "--beat"),
+            *(sys.executable, "-m", "celery", "--app", "kubemoot_web", "--quiet", "worker", "--clock"),
             *("--pool", "threads", "--concurrency", WORKER_THREADS, "--queues", QUEUES, "--loglevel", "warning"),
             *("--without-gossip", "--without-mingle", "--without-heartbeat"),
         ),

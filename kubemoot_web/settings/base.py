@@ -22,9 +22,8 @@ ALLOWED_HOSTS = list(KUBEMOOT.hosts)
 CSRF_TRUSTED_ORIGINS = [f"https://{host.lstrip('.')}" for host in KUBEMOOT.hosts if host != "*"]
 
 INSTALLED_APPS = [
-    "daphne",
     "servestatic.runserver_nostatic",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # urls.py looks for its pages: only the web process has them
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -141,10 +140,16 @@ CELERY_TASK_ROUTES = {
 }
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # keeps no file: everything is due every second anyway
 # Each message dies with its interval: a timer that ran while no worker did leaves nothing to catch up on.
+# The tick has history written whenever something happened; once in ten seconds it is looked after regardless.
 CELERY_BEAT_SCHEDULE = {
-    name: {"task": name, "schedule": 1.0, "options": {"expires": 1.0}}
-    for name in (task_names.TICK, task_names.PROJECT, task_names.PROBE_DUE)
-} | {task_names.CONFIGURE: {"task": task_names.CONFIGURE, "schedule": 10.0, "options": {"expires": 10.0}}}
+    name: {"task": name, "schedule": every_s, "options": {"expires": every_s}}
+    for name, every_s in (
+        (task_names.TICK, 1.0),
+        (task_names.PROBE_DUE, 1.0),
+        (task_names.PROJECT, 10.0),
+        (task_names.CONFIGURE, 10.0),
+    )
+}
 
 # People -----------------------------------------------------------------------------------------------------------
 

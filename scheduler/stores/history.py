@@ -19,26 +19,33 @@ class OrmHistory:
 
     def __init__(self, *, ledger: str) -> None:
         self._ledger = ledger
+        self._cursor: str | None = None
 
     async def cursor(self) -> str:
-        """Give the id of the last journal entry that was written down; empty before the first."""
-        row = await JournalCursor.objects.filter(ledger=self._ledger).afirst()
-        return "" if row is None else row.entry
+        """Give the id of the last journal entry that is known to be written down; empty before the first.
+
+        The database is asked once. What others write meanwhile is read again, and left alone by `write`.
+        """
+        if self._cursor is None:
+            row = await JournalCursor.objects.filter(ledger=self._ledger).afirst()
+            self._cursor = "" if row is None else row.entry
+        return self._cursor
 
     async def write(self, *, entries: Sequence[JournalEntry]) -> None:
         """Write entries down, once each, and move the cursor, in one transaction."""
-        await sync_to_async(self._write)(entries)
+        self._cursor = await sync_to_async(self._write)(entries)
 
-    def _write(self, entries: Sequence[JournalEntry]) -> None:
+    def _write(self, entries: Sequence[JournalEntry]) -> str:
         with transaction.atomic():
             row, _ = JournalCursor.objects.select_for_update().get_or_create(ledger=self._ledger)
             fresh = [entry for entry in entries if _position(entry.id) > _position(row.entry)]
-            if not fresh:
-                return
-            _write_calls(fresh)
-            _write_server_events(fresh)
-            row.entry = fresh[-1].id
-            row.save()
+            if fresh:
+                _write_calls(fresh)
+                _write_server_events(fresh)
+                row.entry = fresh[-1].id
+                row.save()
+            entry: str = row.entry
+            return entry
 
 
 def _write_calls(entries: Sequence[JournalEntry]) -> None:

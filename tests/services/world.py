@@ -26,6 +26,7 @@ class World:
         self.clock = ManualClock()
         self.ledger = MemoryLedger(config=self.config, clock=self.clock)
         self.effects = FakeEffects()
+        self.pulse = tick.Pulse()
         numbers = count(1)
         self.ids = lambda: f"id{next(numbers)}"
         self.parts: dict[str, Any] = {"ledger": self.ledger, "effects": self.effects, "config": self.config}
@@ -68,7 +69,7 @@ class World:
 
     async def tick(self) -> int:
         """Let a second's housekeeping happen."""
-        return await tick.tick(**self.parts, now=self.clock)
+        return await tick.tick(**self.parts, now=self.clock, pulse=self.pulse)
 
     async def finish_load(self) -> None:
         """Let the engine confirm the last load that was started, victims first."""

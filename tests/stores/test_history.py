@@ -6,6 +6,7 @@ from asgiref.sync import sync_to_async
 from scheduler import queries
 from scheduler.core.ledger import JournalEntry
 from scheduler.core.server_history import ServerEventKind, ServerEventRecord
+from scheduler.models import JournalCursor
 from scheduler.stores.history import OrmHistory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -85,3 +86,25 @@ async def test_a_failed_load_keeps_why_and_until_when_the_model_rests():
 
 async def _events() -> tuple[ServerEventRecord, ...]:
     return await sync_to_async(queries.server_events)(server="gpu-1", since=NOON, limit=100)
+
+
+async def test_while_nothing_happens_the_database_is_not_asked():
+    """It was asked every second for where history ends."""
+    history = OrmHistory(ledger="test")
+    await history.write(entries=[entry(1, probed())])
+    await JournalCursor.objects.all().adelete()
+
+    assert await history.cursor() == "1-0"
+    assert await OrmHistory(ledger="test").cursor() == ""
+
+
+async def test_what_another_process_wrote_is_not_written_again():
+    one, other = OrmHistory(ledger="test"), OrmHistory(ledger="test")
+    await one.write(entries=[entry(1, probed())])
+    await other.write(entries=[entry(1, probed()), entry(2, probed(sizes_mib=[7000]))])
+    assert await one.cursor() == "1-0"
+
+    await one.write(entries=[entry(2, probed(sizes_mib=[7000]))])
+
+    assert await one.cursor() == "2-0"
+    assert len(await _events()) == 2

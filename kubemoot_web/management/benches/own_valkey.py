@@ -73,6 +73,9 @@ class NoEffects:
     async def wake(self) -> None:
         """Wake nobody."""
 
+    async def project(self) -> None:
+        """Write nothing down."""
+
 
 def _wait_for(path: Path) -> None:
     deadline = time.monotonic() + STARTS_WITHIN_S
