@@ -1,0 +1,158 @@
+"""The pages after the board in a real browser: they move by themselves, filter without a reload, and come back."""
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.browser import chromium, found_by_axe
+from tests.e2e.conftest import Stack
+from tests.e2e.test_board import BACK_MS, give_back, hold, web_of
+
+pytestmark = pytest.mark.e2e
+
+SOON_MS = 5000  # a page asks every two seconds, history is a second behind
+PAGES = ("/servers", "/servers/gpu-1", "/models", "/models/qwen3:32b", "/waiting", "/calls")
+
+
+@pytest.fixture(scope="module")
+def page(signed_in_state: dict, stack: Stack) -> Iterator[Page]:
+    """Open a browser in which somebody is signed in, with two ready servers."""
+    stack.register()
+    with chromium() as browser:
+        yield browser.new_context(viewport={"width": 390, "height": 844}, storage_state=signed_in_state).new_page()
+
+
+def show(page: Page, stack: Stack, address: str) -> None:
+    """Open a page; whoever reloads it loses the mark."""
+    page.goto(stack.rest.address + address)
+    page.evaluate("window.mark = 'not reloaded'")
+
+
+def is_marked(page: Page) -> bool:
+    """Say whether the page is still the one that was opened."""
+    return page.evaluate("window.mark") == "not reloaded"
+
+
+def test_who_waits_appears_with_what_would_help_and_goes(stack, page):
+    ticket = hold(stack, agent="researcher")
+    show(page, stack, "/waiting")
+    expect(page.locator("#waiting-line")).to_contain_text("Every call has its place.")
+
+    _, waiting = stack.rest.call("POST", "/tickets", {"agent": "researcher", "wait": 0})
+
+    line = page.locator("#waiting-line")
+    expect(line).to_contain_text("waiting for a free slot of qwen3:32b", timeout=SOON_MS)
+    expect(line).to_contain_text(f"A second slot on {ticket['server']} for qwen3:32b")
+    page.locator("#waiting-line a").first.focus()
+    expect(page.locator("#waiting-count")).to_have_text("1 call waits.")
+    stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
+    expect(page.locator("#waiting-count")).to_have_text("Nobody waits.", timeout=SOON_MS)
+    assert is_marked(page)
+    give_back(stack, ticket)
+
+
+def test_a_server_shows_its_calls_as_they_come_and_keeps_open_what_was_opened(stack, page):
+    give_back(stack, hold(stack, agent="researcher"))
+    place = next(
+        s["name"] for s in stack.rest.cluster()["servers"] if any(r["model"] == "qwen3:32b" for r in s["residents"])
+    )
+    show(page, stack, f"/servers/{place}")
+    expect(page.locator("svg.timeline")).to_be_visible(timeout=SOON_MS)
+    page.locator("#day-table-more").click()
+
+    ticket = hold(stack, agent="researcher")
+
+    expect(page.locator("#sheet-holds .place.active")).to_contain_text("researcher runs", timeout=SOON_MS)
+    expect(page.locator("#last-calls")).to_contain_text("running", timeout=SOON_MS)
+    expect(page.locator("#sheet-events")).to_contain_text("Loaded qwen3:32b")
+    expect(page.locator("#day-table")).to_have_attribute("open", "")
+    assert page.evaluate("document.activeElement.id") == "day-table-more"
+    give_back(stack, ticket)
+    expect(page.locator("#sheet-holds .place.active")).to_have_count(0, timeout=SOON_MS)
+    assert is_marked(page)
+
+
+def test_a_call_is_followed_to_its_end(stack, page):
+    ticket = hold(stack, agent="researcher")
+    show(page, stack, f"/calls/{ticket['call']}")
+    expect(page.locator("#call-bar")).to_contain_text("so far")
+
+    give_back(stack, ticket)
+
+    expect(page.locator("#call-state")).to_contain_text("done after", timeout=SOON_MS)
+    expect(page.locator("#call-bar")).not_to_contain_text("so far")
+    expect(page.locator("#call-decision li.taken")).to_contain_text("qwen3:32b")
+    assert is_marked(page)
+
+
+def test_filters_change_the_address_and_the_list_without_a_reload_and_back_undoes_them(stack, page):
+    give_back(stack, hold(stack, agent="researcher"))
+    give_back(stack, hold(stack, agent="rules-keeper"))
+    show(page, stack, "/calls")
+    rows = page.locator("#calls-list .calls > li")
+    expect(rows.filter(has_text="rules-keeper").first).to_be_visible(timeout=SOON_MS)
+
+    page.get_by_label("Model").fill("qwen3:32b")
+    page.get_by_label("Model").press("Tab")
+
+    expect(page).to_have_url(re.compile(r"/calls\?model=qwen3%3A32b$"), timeout=SOON_MS)
+    expect(rows.filter(has_text="rules-keeper")).to_have_count(0)
+    assert rows.count() >= 1
+    assert is_marked(page)
+    expect(page.locator("#look")).to_have_attribute("hx-get", "/calls?model=qwen3%3A32b")
+    page.go_back()
+    expect(rows.filter(has_text="rules-keeper").first).to_be_visible(timeout=SOON_MS)
+
+
+def test_filters_work_without_scripts(stack, page):
+    context = page.context.browser.new_context(java_script_enabled=False, storage_state=page.context.storage_state())
+    plain = context.new_page()
+    plain.goto(f"{stack.rest.address}/calls")
+
+    plain.get_by_label("Action").select_option("evict")
+    plain.get_by_label("Agent").fill("researcher")
+    plain.get_by_role("button", name="Show").click()
+
+    assert plain.url == f"{stack.rest.address}/calls?agent=default%2Fresearcher&action=evict"
+    assert plain.get_by_label("Agent").input_value() == "default/researcher"
+    context.close()
+
+
+def test_a_page_whose_server_died_says_so_and_catches_up_by_itself(stack, page):
+    show(page, stack, "/servers")
+    (web,) = web_of(stack)
+
+    os.kill(web, signal.SIGKILL)
+
+    expect(page.locator("#connection")).to_be_visible(timeout=SOON_MS)
+    expect(page.locator("#connection")).to_be_hidden(timeout=BACK_MS)
+    ticket = hold(stack, agent="researcher")
+    expect(page.locator(f"#row-{ticket['server']}")).to_contain_text("1/", timeout=SOON_MS)
+    assert is_marked(page)
+    give_back(stack, ticket)
+
+
+def test_a_page_whose_session_is_over_offers_the_sign_in_and_asks_no_more(stack, page):
+    show(page, stack, "/servers/gpu-1")
+    cookies = page.context.cookies()
+    page.context.clear_cookies()
+
+    expect(page.get_by_role("link", name="Sign in again")).to_have_attribute(
+        "href", "/login/?next=/servers/gpu-1", timeout=SOON_MS
+    )
+    page.context.add_cookies(cookies)
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_every_page_fits_a_phone_and_a_wide_screen_and_axe_finds_nothing(stack, page, address):
+    page.goto(stack.rest.address + address)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        for width in (320, 1280):
+            page.set_viewport_size({"width": width, "height": 844})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert found_by_axe(page) == []
