@@ -37,8 +37,9 @@ def standings(
         for waiter in waiters
         if waiter.is_waiting
     )
+    moves: dict[object, float | None] = {}
     return tuple(
-        Standing(waiter=waiter, position=place, eta_s=_eta_s(snapshot=snapshot, waiter=waiter, turn=turn))
+        Standing(waiter=waiter, position=place, eta_s=_eta_s(snapshot=snapshot, waiter=waiter, turn=turn, moves=moves))
         for place, (turn, waiter) in enumerate(turns[:limit], start=1)
     )
 
@@ -60,16 +61,29 @@ def standing_of(
         for other in waiters
         if other.is_waiting and turn_of(waiter=other, now=snapshot.now, config=config, is_weighted=is_weighted) < turn
     )
-    return Standing(waiter=waiter, position=ahead + 1, eta_s=_eta_s(snapshot=snapshot, waiter=waiter, turn=turn))
+    return Standing(
+        waiter=waiter, position=ahead + 1, eta_s=_eta_s(snapshot=snapshot, waiter=waiter, turn=turn, moves={})
+    )
 
 
-def _eta_s(*, snapshot: ClusterSnapshot, waiter: Waiter, turn: tuple[int, float, float, str]) -> float | None:
-    """Estimate by the copy it queues on; for a model that must come first, by the server where that goes soonest."""
+def _eta_s(
+    *, snapshot: ClusterSnapshot, waiter: Waiter, turn: tuple[int, float, float, str], moves: dict[object, float | None]
+) -> float | None:
+    """Estimate by the copy it queues on; for a model that must come first, by the server where that goes soonest.
+
+    `moves` remembers the latter for those who wait alike: looking at every server for each of them is what makes a
+    long line slow.
+    """
     server = snapshot.servers.get(waiter.server or "")
     if server is not None:
         request = replace(waiter.request(), turn=turn)
         return wait_seconds(snapshot=snapshot, server=server, model=waiter.model, request=request)
-    return draining.least_cost_s(snapshot=snapshot, waiter=waiter) if waiter.model else None
+    if not waiter.model:
+        return None
+    alike = (waiter.model, waiter.candidates, waiter.prompt_tokens, waiter.priority)
+    if alike not in moves:
+        moves[alike] = draining.least_cost_s(snapshot=snapshot, waiter=waiter)
+    return moves[alike]
 
 
 def _load_eta_s(*, snapshot: ClusterSnapshot, waiter: Waiter) -> float | None:

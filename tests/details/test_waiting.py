@@ -54,7 +54,7 @@ def test_a_long_line_is_shown_in_part_and_summed_up_by_model():
 
     shown = room(*waiters, *others)
 
-    assert (shown.count, len(shown.helped), shown.more) == (225, LONGEST, "and 125 more behind them")
+    assert (shown.count, len(shown.helped), shown.more) == (225, LONGEST, "and 175 more behind them")
     assert [(wish.mark.name, wish.count, wish.share) for wish in shown.wishes] == [
         ("qwen3:32b", 150, 100),
         ("qwen3:8b", 75, 50),

@@ -16,7 +16,7 @@ from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.standing import Standing, standing_of, standings
 from scheduler.core.types import Candidate, Waiter
 
-LONGEST = 100
+LONGEST = 50
 """How many waiters are shown. The number of the others is."""
 WHOLE = 100
 
