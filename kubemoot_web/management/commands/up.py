@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import fcntl
+import multiprocessing
 import os
 import signal
 import socket
@@ -53,8 +54,7 @@ class Command(BaseCommand):
         with self._only_one(settings.KUBEMOOT.data) as earlier_one_was_killed:
             patience_s = OLD_ONES_LEAVE_WITHIN_S if earlier_one_was_killed else 0
             self._refuse_taken_port(host=host, port=port, patience_s=patience_s)
-            call_command("migrate", verbosity=0, interactive=False)
-            call_command("collectstatic", verbosity=0, interactive=False)
+            _prepare_apart()
             try:
                 asyncio.run(self._run(host=host, port=port, with_demo=bool(options["demo"])))
             except CannotRun as error:
@@ -153,6 +153,24 @@ class Command(BaseCommand):
                 time.sleep(0.1)
         except (OSError, OverflowError) as error:
             raise CommandError(f"Cannot listen on {host} port {port}: {error}") from None
+
+
+def _prepare_apart() -> None:
+    """Bring database and static files up to date in a process of its own: this one stays, and need not stay as large.
+
+    Raises:
+        CommandError: it failed, and has said why.
+    """
+    process = multiprocessing.get_context("fork").Process(target=_prepare)
+    process.start()
+    process.join()
+    if process.exitcode != 0:
+        raise CommandError("The database or the static files could not be brought up to date; see above.")
+
+
+def _prepare() -> None:
+    call_command("migrate", verbosity=0, interactive=False)
+    call_command("collectstatic", verbosity=0, interactive=False)
 
 
 async def _wait_for_old_server() -> None:
