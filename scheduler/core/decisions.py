@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-TRACE_OPTIONS = 8
+TRACE_OPTIONS = 6
 """A decision names the best so many of what was weighed: enough to see why, little enough to be quick."""
 
 

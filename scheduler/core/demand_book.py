@@ -109,7 +109,8 @@ class LiveDemand(Mapping[str, Demand]):
         use, selected = self._uses.get(model), self._selected.get(model)
         waiting = self._waiting.get(model, {})
         intents = self._intents.get(model, {})
-        intents = {key: at for key, at in intents.items() if self._now - at < self._intent_limit_s}
+        if intents:
+            intents = {key: at for key, at in intents.items() if self._now - at < self._intent_limit_s}
         if use is None and selected is None and not waiting and not intents:
             return None
         return Demand(

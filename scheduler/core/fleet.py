@@ -1,12 +1,13 @@
 """A replica's servers as the values decisions are made on, each made again only when something it rests on changed."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from scheduler.core.index import ClusterIndex, index_of
 from scheduler.core.ledger import ServerRecord
 from scheduler.core.line import Copy, copy_of
-from scheduler.core.server import Resident, Server
+from scheduler.core.resident import Resident
+from scheduler.core.server import Server
 from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
 
 QueuedOn = Callable[[Copy], int]
@@ -24,6 +25,9 @@ class Fleet:
         self._servers: Mapping[str, Server] = {}
         self._index = index_of({})
         self._touched: set[str] = set()
+        """Whose documents changed."""
+        self._worked: set[str] = set()
+        """Whose tickets or loads changed."""
         self._resting: set[str] = set()
         self._is_other_list = False
 
@@ -33,6 +37,7 @@ class Fleet:
         self._loads.clear()
         self._servers, self._index = {}, index_of({})
         self._touched.clear()
+        self._worked.clear()
         self._resting.clear()
         self._is_other_list = True
 
@@ -48,19 +53,19 @@ class Fleet:
     def ticket_moved(self, *, before: Ticket | None, after: Ticket | None) -> None:
         """Take in what became of a ticket."""
         if before is not None:
-            self._touched.add(before.server)
+            self._worked.add(before.server)
             del self._tickets[before.server][before.id]
         if after is not None:
-            self._touched.add(after.server)
+            self._worked.add(after.server)
             self._tickets.setdefault(after.server, {})[after.id] = after
 
     def load_moved(self, *, before: LoadUnderWay | None, after: LoadUnderWay | None) -> None:
         """Take in what became of a load."""
         if before is not None:
-            self._touched.add(before.server)
+            self._worked.add(before.server)
             del self._loads[before.server][before.server, before.model]
         if after is not None:
-            self._touched.add(after.server)
+            self._worked.add(after.server)
             self._loads.setdefault(after.server, {})[after.server, after.model] = after
 
     def queue_moved(self, *, before: Waiter | None, after: Waiter | None) -> None:
@@ -71,33 +76,40 @@ class Fleet:
 
     def tickets_on(self, server: str) -> tuple[Ticket, ...]:
         """List a server's tickets, oldest first."""
-        return tuple(sorted(self._tickets.get(server, {}).values(), key=lambda t: (t.started_at, t.id)))
+        tickets = self._tickets.get(server)
+        return tuple(sorted(tickets.values(), key=lambda t: (t.started_at, t.id))) if tickets else ()
 
     def at(self, *, now: float, queued_on: QueuedOn) -> tuple[Mapping[str, Server], ClusterIndex]:
         """Give the servers of a moment by name, and their index. Neither is ever changed afterwards."""
         for name in self._resting - self._touched:
             if self._servers[name].blocked != _blocked(self._records[name], now=now):
                 self._touched.add(name)
-        if self._touched:
-            self._make_again(self._touched, now=now, queued_on=queued_on)
-            self._touched = set()
+        if self._touched or self._worked:
+            self._make_again(now=now, queued_on=queued_on)
         return self._servers, self._index
 
-    def _make_again(self, names: Iterable[str], *, now: float, queued_on: QueuedOn) -> None:
-        made = {name: self._make(name, now=now, queued_on=queued_on) for name in names if name in self._records}
-        self._resting.difference_update(names)
+    def _make_again(self, *, now: float, queued_on: QueuedOn) -> None:
+        """Make the servers again that changed, and the index with them."""
+        made = {name: self._make(name, now=now, queued_on=queued_on) for name in self._touched if name in self._records}
+        self._resting -= self._touched
         self._resting.update(name for name in made if self._records[name].learned.blocked_until)
-        if self._is_other_list:
-            self._is_other_list = False
-            self._servers = {name: made.get(name) or self._servers[name] for name in sorted(self._records)}
-            self._index = index_of(self._servers)
-            return
-        before, self._servers = self._servers, {**self._servers, **made}
-        if len(made) * MANY > len(before):
+        for name in self._worked - self._touched:
+            if name in self._servers:
+                made[name] = self._servers[name].with_work(tickets=self.tickets_on(name), loads=self._loads_on(name))
+        self._touched, self._worked = set(), set()
+        before, is_other_list, self._is_other_list = self._servers, self._is_other_list, False
+        if is_other_list:
+            self._servers = {name: made.get(name) or before[name] for name in sorted(self._records)}
+        else:
+            self._servers = {**before, **made}
+        if is_other_list or len(made) * MANY > len(before):
             self._index = index_of(self._servers)
             return
         for name, server in made.items():
             self._index = self._index.replaced(before=before[name], after=server)
+
+    def _loads_on(self, server: str) -> tuple[LoadUnderWay, ...]:
+        return tuple(self._loads.get(server, {}).values())
 
     def _make(self, name: str, *, now: float, queued_on: QueuedOn) -> Server:
         record = self._records[name]
@@ -122,7 +134,7 @@ class Fleet:
                 _resident(resident, queued=queued_on((name, resident.model))) for resident in seen.residents
             ),
             tickets=self.tickets_on(name),
-            loads=tuple(self._loads.get(name, {}).values()),
+            loads=self._loads_on(name),
             tickets_load=False,
             blocked=_blocked(record, now=now),
         )

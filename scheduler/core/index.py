@@ -7,9 +7,10 @@ from the index before, and is equal to one made afresh (the tests hold it to tha
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeVar
 
+from scheduler.core.once import once
+from scheduler.core.prices import Prices
 from scheduler.core.server import Server
 from scheduler.core.types import Drain
 
@@ -50,11 +51,10 @@ def facts_of(server: Server) -> Facts:
 def _facts_of(server: Server) -> Facts:
     free, room, is_unsure = None, None, False
     if server.is_open and server.can_load and server.usable_mib is not None:
-        is_unsure = server.held_mib is None
-        if server.held_mib is not None:
-            free_mib = server.usable_mib - server.held_mib
-            idle = sum(server.local_footprint(resident.model) or 0 for resident in server.idle_copies)
-            free, room = (free_mib, server.name), (free_mib + idle, server.name)
+        if server.free_mib is None or server.room_mib is None:
+            is_unsure = True
+        else:
+            free, room = (server.free_mib, server.name), (server.room_mib, server.name)
     return Facts(
         models=tuple(dict.fromkeys((*server.known, *server.tickets_of, *server.loading))),
         loading=tuple(server.loading) if server.is_open else (),
@@ -100,22 +100,23 @@ class ClusterIndex:
     contexts: Mapping[int, int]
     stocked: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
     """Which servers can load a model at all, worked out when asked; shared until what is on some disk changes."""
+    prices: Prices = field(default_factory=Prices, compare=False, repr=False)
 
-    @cached_property
+    @once
     def known_contexts(self) -> tuple[int, ...]:
         """List every context length that is known anywhere, shortest first."""
         return tuple(sorted(self.contexts))
 
-    @cached_property
+    @once
     def drained_for(self) -> frozenset[str]:
         """Name the waiters that servers are being emptied for."""
         return frozenset(drain.waiter for drain in self.drains.values() if drain.waiter is not None)
 
-    def with_free(self, mib: int) -> Iterable[Room]:
+    def with_free(self, mib: int) -> list[Room]:
         """List the servers with at least so much free memory."""
         return self.free[bisect_left(self.free, (mib, "")) :]
 
-    def with_room(self, mib: int) -> Iterable[Room]:
+    def with_room(self, mib: int) -> list[Room]:
         """List the servers with at least so much memory once their idle residents are gone."""
         return self.room[bisect_left(self.room, (mib, "")) :]
 
@@ -145,6 +146,7 @@ class ClusterIndex:
             planned=_moved(self.planned, name, before.planned_for, after.planned_for, str),
             contexts=_counted(self.contexts, before.contexts, after.contexts),
             stocked=self.stocked if same_disk else {},
+            prices=self.prices.changed(before=before, after=after),
         )
 
 

@@ -7,7 +7,7 @@ a refused change says why and changes nothing.
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from scheduler.core.server import Resident
+from scheduler.core.resident import Resident
 from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
 
 

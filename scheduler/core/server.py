@@ -1,33 +1,18 @@
 """One server in a snapshot: what it holds, who holds tickets there, what that leaves (scheduling rules, section 2)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
 
+from scheduler.core.once import once
+from scheduler.core.resident import Resident
 from scheduler.core.types import CallRequest, Drain, LoadUnderWay, Priority, Ticket, TicketState
+
+__all__ = ["DEFAULT_CALL_S", "DEFAULT_LOAD_MIB_PER_S", "Resident", "Server"]
 
 DEFAULT_LOAD_MIB_PER_S = 1024.0
 DEFAULT_CALL_S = 30.0
 MIN_RESERVE_MIB = 2048
 RESERVE_PERCENT = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resident:
-    """A model in a server's memory. `aliases` are other names of the same weights there: one copy, one set of slots."""
-
-    model: str
-    footprint_mib: int | None
-    context_length: int | None = None
-    last_used: float | None = None
-    spilling: bool = False
-    queued: int = 0
-    aliases: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """List every name of the copy."""
-        return (self.model, *self.aliases)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +46,12 @@ class Server:
     tickets_load: bool = True
     blocked: frozenset[str] = frozenset()
 
-    @cached_property
+    @once
     def is_open(self) -> bool:
         """Say whether calls may be placed here at all."""
         return self.ready and not self.circuit_open
 
-    @cached_property
+    @once
     def usable_mib(self) -> int | None:
         """Work out the memory that models may take; None without a known budget."""
         if self.total_mib is None:
@@ -76,33 +61,37 @@ class Server:
             reserve = max(MIN_RESERVE_MIB, -(-self.total_mib * RESERVE_PERCENT // 100))
         return self.total_mib - reserve
 
-    @cached_property
+    @once
     def spent(self) -> frozenset[str]:
         """Name the models that tickets and loads here evict: they count as already gone."""
-        by_tickets = (victim for ticket in self.tickets for victim in ticket.evicts)
-        return frozenset((*by_tickets, *(victim for load in self.loads for victim in load.evicts)))
+        evicting: tuple[Ticket | LoadUnderWay, ...] = (*self.tickets, *self.loads)
+        return frozenset(victim for work in evicting for victim in work.evicts)
 
-    @cached_property
+    @once
     def leaving(self) -> frozenset[str]:
         """Name the residents that loads under way still have to unload: none may come back before it is gone."""
         return frozenset(victim for load in self.loads for victim in load.evicts)
 
-    @cached_property
+    @once
     def known(self) -> Mapping[str, Resident]:
         """Map every resident by each of its names, those already spent included."""
         return {name: resident for resident in self.residents for name in resident.names}
 
-    @cached_property
+    @once
     def warm(self) -> Mapping[str, Resident]:
         """Map the residents that are not already spent by each of their names."""
+        if not self.spent:
+            return self.known
         return {name: r for r in self.residents if r.model not in self.spent for name in r.names}
 
-    @cached_property
+    @once
     def warm_copies(self) -> tuple[Resident, ...]:
         """List the residents that are not already spent, once each."""
+        if not self.spent:
+            return self.residents
         return tuple(resident for resident in self.residents if resident.model not in self.spent)
 
-    @cached_property
+    @once
     def tickets_of(self) -> Mapping[str, tuple[Ticket, ...]]:
         """Map each copy's tickets here by each of its names."""
         found: dict[str, tuple[Ticket, ...]] = {}
@@ -111,83 +100,136 @@ class Server:
             found[copy] = (*found.get(copy, ()), ticket)
         return found | {name: found[r.model] for r in self.residents if r.model in found for name in r.aliases}
 
-    @cached_property
+    @once
     def loading(self) -> Mapping[str, tuple[Ticket, ...]]:
         """Map the models that are loading (a load or tickets, but not resident) to their tickets."""
+        if not self.loads and not self.tickets_load:
+            return {}
         held = (self.copy_name(ticket.model) for ticket in self.tickets if self.tickets_load)
         copies = dict.fromkeys((*held, *(load.model for load in self.loads)))
         return {copy: self.tickets_of.get(copy, ()) for copy in copies if copy not in self.warm}
 
-    @cached_property
+    @once
     def lost(self) -> frozenset[str]:
         """Name the models in use that the engine has let go of by itself: nothing brings them back but their callers.
 
         Their memory stays reserved, because a caller's next request may make the engine load them again.
         """
-        copies = {self.copy_name(ticket.model) for ticket in self.tickets}
-        return frozenset(copy for copy in copies if copy not in self.warm and copy not in self.loading)
+        return frozenset(
+            copy
+            for copy in map(self.copy_name, {ticket.model for ticket in self.tickets})
+            if copy not in self.warm and copy not in self.loading
+        )
+
+    def with_work(self, *, tickets: tuple[Ticket, ...], loads: tuple[LoadUnderWay, ...]) -> "Server":
+        """Copy the server with other tickets and loads; what does not rest on these is not worked out again."""
+        copy = object.__new__(Server)
+        known = self.__dict__
+        copy.__dict__.update({name: known[name] for name in KEPT if name in known}, tickets=tickets, loads=loads)
+        return copy
 
     def copy_name(self, model: str) -> str:
         """Give the name a copy is held under here: its own, unless it is resident under another one."""
         resident = self.known.get(model)
         return model if resident is None else resident.model
 
-    @cached_property
+    @once
     def occupied(self) -> frozenset[str]:
         """Name the models that may not be loaded here now, memory aside: here, coming, going, lost, or resting."""
         return frozenset((*self.warm, *self.loading, *self.blocked, *self.leaving, *self.lost))
 
-    @cached_property
+    @once
     def held_mib(self) -> int | None:
         """Sum up what models hold here or have reserved; None when the size of one is not known on this server."""
         held = 0
-        for model in (*(resident.model for resident in self.warm_copies), *self.loading, *self.lost):
+        for resident in self.warm_copies:
+            footprint = resident.footprint_mib
+            if footprint is None:
+                footprint = self.local_footprint(resident.model)
+            if footprint is None:
+                return None
+            held += footprint
+        for model in (*self.loading, *self.lost):
             footprint = self.local_footprint(model)
             if footprint is None:
                 return None
             held += footprint
         return held
 
-    @cached_property
+    @once
+    def free_mib(self) -> int | None:
+        """Work out the memory that nothing holds; None without a budget, or where this server alone cannot say."""
+        return None if self.usable_mib is None or self.held_mib is None else self.usable_mib - self.held_mib
+
+    @once
+    def room_mib(self) -> int | None:
+        """Work out the free memory once all idle residents are gone; None where the free memory is not known."""
+        if self.free_mib is None:
+            return None
+        return self.free_mib + sum(self.local_footprint(resident.model) or 0 for resident in self.idle_copies)
+
+    @once
+    def price_facts(self) -> tuple[float | None, ...]:
+        """List what the price of a load here rests on."""
+        return (self.usable_mib, self.can_load, self.load_rate, self.failure_rate, self.call_seconds, self.weight)
+
+    @once
     def idle_copies(self) -> tuple[Resident, ...]:
         """List the residents that are not already spent and that no ticket uses."""
         return tuple(resident for resident in self.warm_copies if resident.model not in self.tickets_of)
 
-    @cached_property
-    def busy_since(self) -> Mapping[str, float]:
-        """Map the copies of which every slot runs a call, and no other limit counts, to when the oldest one began."""
-        if self.max_concurrent is not None:
+    @once
+    def busy_since(self) -> Mapping[str, tuple[float, int | None]]:
+        """Map the copies that a request waits for in the plainest way to the start of their oldest call and context.
+
+        There every slot runs a call, nobody queues, and nothing but the slots counts.
+        """
+        is_plain = self.is_open and self.max_concurrent is None and self.drain is None and not self.planned_for
+        if not is_plain:
             return {}
         return {
-            copy: min(ticket.started_at for ticket in tickets)
-            for copy, tickets in self.tickets_of.items()
-            if len(tickets) == self.slots and all(ticket.state is TicketState.ACTIVE for ticket in tickets)
+            model: (min(ticket.started_at for ticket in tickets), self.context_of(model))
+            for model, tickets in self.tickets_of.items()
+            if len(tickets) == self.slots
+            and model in self.warm
+            and not self.warm[model].queued
+            and all(ticket.state is TicketState.ACTIVE for ticket in tickets)
         }
 
-    @cached_property
+    @once
+    def idle_keys(self) -> tuple[tuple[tuple[str, ...], float | None], ...]:
+        """List, in the order of the idle copies, what tells how much each is needed: its names and its last use."""
+        return tuple((resident.names, resident.last_used) for resident in self.idle_copies)
+
+    @once
     def planned_for(self) -> frozenset[str]:
         """Name the agents that places are held for here."""
         return frozenset(ticket.agent for ticket in self.tickets if ticket.state is TicketState.PLANNED)
 
-    @cached_property
+    @once
     def contexts(self) -> tuple[int, ...]:
         """List the context lengths known here: the residents' and its own."""
         lengths = {resident.context_length for resident in self.residents} | {self.context_length}
         return tuple(sorted(length for length in lengths if length is not None))
 
-    @cached_property
+    @once
     def call_seconds(self) -> float:
         """Give the usual length of a call here."""
         return DEFAULT_CALL_S if self.call_s is None else self.call_s
 
-    @cached_property
+    @once
     def failure_rate(self) -> float:
         """Give the share of recent attempts that failed here."""
         return 0.0 if self.success_rate is None else 1 - self.success_rate
 
+    @once
+    def load_rate(self) -> float:
+        """Give how many MiB a second are loaded here."""
+        return self.load_mib_per_s or DEFAULT_LOAD_MIB_PER_S
+
     def load_seconds(self, footprint_mib: float) -> float:
         """Work out how long a model of this footprint takes to load here."""
-        return footprint_mib / (self.load_mib_per_s or DEFAULT_LOAD_MIB_PER_S)
+        return footprint_mib / self.load_rate
 
     def local_footprint(self, model: str) -> int | None:
         """Look up a model's footprint by what lies on this server alone: resident, else in a ticket or load."""
@@ -240,3 +282,12 @@ class Server:
             return True
         context = self.context_of(model)
         return context is None or context >= prompt_tokens
+
+
+KEPT = frozenset(
+    (
+        *(field.name for field in fields(Server)),
+        *("is_open", "usable_mib", "known", "contexts", "call_seconds", "failure_rate", "load_rate", "price_facts"),
+    )
+)
+"""What of a server stays when only its tickets and loads change."""

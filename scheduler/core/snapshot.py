@@ -1,7 +1,7 @@
 """An immutable picture of the cluster, and what-if copies of it. Field meanings are those of scheduling.md 2."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,10 +51,9 @@ class ClusterSnapshot:
         """Name the waiters that servers are being emptied for."""
         return self.index.drained_for
 
-    def holding(self, model: str) -> Iterable[Server]:
-        """List the servers where the model is resident or has tickets."""
-        servers = self.servers
-        return [servers[name] for name in self.index.holders.get(model, ())]
+    def holding(self, model: str) -> Iterator[Server]:
+        """Go through the servers where the model is resident or has tickets."""
+        return map(self.servers.__getitem__, self.index.holders.get(model, ()))
 
     def demand_of(self, model: str) -> Demand:
         """Look up who needs a model."""
@@ -99,12 +98,13 @@ class ClusterSnapshot:
         """Copy the snapshot with one more ticket, and the load that begins with it."""
         server = self.servers[ticket.server]
         loads = server.loads if load is None else (*server.loads, load)
-        return self.with_server(replace(server, tickets=(*server.tickets, ticket), loads=loads))
+        return self.with_server(server.with_work(tickets=(*server.tickets, ticket), loads=loads))
 
     def without_ticket(self, *, server: str, ticket: str) -> "ClusterSnapshot":
         """Copy the snapshot without one ticket; unchanged when it is not there."""
         known = self.servers[server]
-        return self.with_server(replace(known, tickets=tuple(t for t in known.tickets if t.id != ticket)))
+        left = tuple(t for t in known.tickets if t.id != ticket)
+        return self.with_server(known.with_work(tickets=left, loads=known.loads))
 
     def with_server(self, server: Server) -> "ClusterSnapshot":
         """Copy the snapshot with one server replaced."""

@@ -8,6 +8,9 @@ from scheduler.core.types import CallRequest, Demand
 USE_RATE = 0.2
 """Two minutes at a half-life of ten: the share of a decayed count expected soon (scheduling rules, section 3)."""
 
+NeedKey = tuple[tuple[str, ...], float | None]
+"""The names of a copy, and its own last use."""
+
 
 class Need(NamedTuple):  # not a dataclass: needs are compared by the thousand
     """How much a resident is needed; the smaller, the sooner it may go."""
@@ -30,27 +33,37 @@ class Need(NamedTuple):  # not a dataclass: needs are compared by the thousand
 
 def need_of(*, snapshot: ClusterSnapshot, request: CallRequest, resident: Resident) -> Need:
     """Work out how much a resident is needed by others than the request. A time never known counts as long ago."""
-    key = (resident.names, resident.last_used)
+    return need_by(snapshot=snapshot, request=request, key=(resident.names, resident.last_used))
+
+
+def need_by(*, snapshot: ClusterSnapshot, request: CallRequest, key: NeedKey) -> Need:
+    """Work out the need of a copy by its names and its last use."""
     known: tuple[Need, tuple[Demand, ...]] | None = snapshot.needs.get(key)
     if known is None:
-        demands = tuple(snapshot.demand_of(name) for name in resident.names)
-        known = snapshot.needs[key] = (_need(demands=demands, resident=resident), demands)
-    need, demands = known
-    if not need.is_wanted:
+        names, last_used = key
+        demands = tuple(snapshot.demand_of(name) for name in names)
+        known = snapshot.needs[key] = (_need(demands=demands, last_used=last_used), demands)
+    need = known[0]
+    if need.waiting <= 0 and need.intents <= 0:
         return need
+    demands = known[1]
     return need._replace(
         waiting=sum(len(demand.waiting) - (request.waiter in demand.waiting) for demand in demands),
         intents=sum(len(demand.intents) - (request.intent in demand.intents) for demand in demands),
     )
 
 
-def _need(*, demands: tuple[Demand, ...], resident: Resident) -> Need:
+def _need(*, demands: tuple[Demand, ...], last_used: float | None) -> Need:
     """Work out the need of a copy, everybody counted."""
+    if len(demands) == 1:
+        (demand,) = demands
+        used_at = last_used if demand.last_used is None else demand.last_used
+        return Need(len(demand.waiting), len(demand.intents), demand.use + demand.predicted, used_at or 0.0)
     times = [demand.last_used for demand in demands if demand.last_used is not None]
-    last_used = max(times) if times else resident.last_used
+    used_at = max(times) if times else last_used
     return Need(
         waiting=sum(len(demand.waiting) for demand in demands),
         intents=sum(len(demand.intents) for demand in demands),
         use=sum(demand.use + demand.predicted for demand in demands),
-        last_used=0.0 if last_used is None else last_used,
+        last_used=0.0 if used_at is None else used_at,
     )

@@ -16,10 +16,6 @@ def wait_seconds(*, snapshot: ClusterSnapshot, server: Server, model: str, reque
     Where the cap is what blocks, the calls that count against it are taken too, and the larger answer holds.
     """
     queued = snapshot.queued_ahead(server=server, model=model, request=request)
-    since = server.busy_since.get(model)
-    if since is not None and not queued and request.agent not in server.planned_for:
-        # Mostly so: the oldest call frees its slot first.
-        return _rest_of_call(elapsed=snapshot.now - since, call_s=server.call_seconds)
     answers = []
     copy = (server.slots, server.counted(request, server.tickets_of.get(model, ())))
     caps = tuple((cap, tickets) for cap, tickets in server.caps(request) if len(tickets) >= cap)
@@ -37,7 +33,7 @@ def remaining_seconds(*, snapshot: ClusterSnapshot, server: Server, ticket: Tick
     elapsed = snapshot.now - ticket.started_at
     match ticket.state:
         case TicketState.ACTIVE:
-            return _rest_of_call(elapsed=elapsed, call_s=call_s)
+            return rest_of_call(elapsed=elapsed, call_s=call_s)
         case TicketState.LOADING:
             load_s = load_seconds(snapshot=snapshot, server=server, model=ticket.model)
             return max(load_s - elapsed, 0.0) + call_s
@@ -45,7 +41,8 @@ def remaining_seconds(*, snapshot: ClusterSnapshot, server: Server, ticket: Tick
             return call_s
 
 
-def _rest_of_call(*, elapsed: float, call_s: float) -> float:
+def rest_of_call(*, elapsed: float, call_s: float) -> float:
+    """Estimate what is left of a call after so many seconds."""
     return max(call_s - elapsed, LEAST_REMAINING * call_s)
 
 

@@ -6,7 +6,7 @@ The choice is exact and takes polynomial time: a server with many small models m
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scheduler.core.placement.demand import Need, need_of
+from scheduler.core.placement.demand import Need, need_by
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest
 
@@ -28,16 +28,34 @@ def idle_victims(
     left alone: nobody can say what their going would free.
     """
     victims = []
-    for resident in server.idle_copies:
+    for resident, key in zip(server.idle_copies, server.idle_keys, strict=True):
         footprint = resident.footprint_mib
         if footprint is None:
             footprint = snapshot.footprint(server=server, model=resident.model)
             if footprint is None:
                 continue
-        need = need_of(snapshot=snapshot, request=request, resident=resident)
-        if resident.model in granted or not need.is_wanted:
-            victims.append(Victim(model=resident.model, footprint_mib=footprint, need=need))
+        need = need_by(snapshot=snapshot, request=request, key=key)
+        if (need.waiting <= 0 and need.intents <= 0) or resident.model in granted:
+            victims.append(Victim(resident.model, footprint, need))
     return tuple(victims)
+
+
+def one_victim(*, snapshot: ClusterSnapshot, server: Server, request: CallRequest, room_mib: float) -> Victim | None:
+    """Choose the single resident whose going is enough; None where it takes more, or a size is not known here.
+
+    Mostly one is enough: then the least needed of those goes, and nobody else need be looked at.
+    """
+    best: tuple[Need, str, int] | None = None
+    for resident, key in zip(server.idle_copies, server.idle_keys, strict=True):
+        size = resident.footprint_mib
+        if size is None:
+            return None
+        if size < room_mib:
+            continue
+        need = need_by(snapshot=snapshot, request=request, key=key)
+        if need.waiting <= 0 and need.intents <= 0 and (best is None or (need, resident.model) < best[:2]):
+            best = (need, resident.model, size)
+    return None if best is None else Victim(best[1], best[2], best[0])
 
 
 def fewest_least_needed(*, victims: Sequence[Victim], room_mib: float) -> tuple[Victim, ...] | None:
@@ -47,10 +65,6 @@ def fewest_least_needed(*, victims: Sequence[Victim], room_mib: float) -> tuple[
     2. Among those sets, the one whose sorted list of needs is least.
     3. Among those, the one whose sorted list of names is least.
     """
-    # One is enough, mostly: then it is the least needed of those that free enough.
-    enough = [(victim.need, victim.model, victim) for victim in victims if victim.footprint_mib >= room_mib]
-    if enough:
-        return (min(enough)[2],)
     # 1. The largest ones show how few are enough.
     count = _fewest(sizes=sorted((v.footprint_mib for v in victims), reverse=True), room_mib=room_mib)
     if count is None:

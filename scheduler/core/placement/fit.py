@@ -1,6 +1,7 @@
 """Filters: where a model could ever run, where it has a free slot now, where it may be loaded."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from scheduler.core.index import CopyOrder, copy_order
 from scheduler.core.snapshot import ClusterSnapshot, Server
@@ -38,19 +39,17 @@ def has_context_somewhere(*, snapshot: ClusterSnapshot, candidate: Candidate, re
     """Say whether the prompt fits the candidate on any server, ready or not, that has it or could hold it."""
     if request.prompt_tokens is None:
         return True
-    places = (snapshot.holding(candidate.model), _able(snapshot=snapshot, candidate=candidate))
     return any(
         server.fits_prompt(model=candidate.model, prompt_tokens=request.prompt_tokens)
         and is_place(snapshot=snapshot, server=server, candidate=candidate)
-        for servers in places
-        for server in servers
+        for server in chain(snapshot.holding(candidate.model), _able(snapshot=snapshot, candidate=candidate))
     )
 
 
 def _able(*, snapshot: ClusterSnapshot, candidate: Candidate) -> Iterator[Server]:
     """Go through the servers whose engines can load the candidate at all."""
     servers = snapshot.servers
-    return (servers[name] for name in snapshot.index.able(model=candidate.model, servers=servers))
+    return map(servers.__getitem__, snapshot.index.able(model=candidate.model, servers=servers))
 
 
 def is_place(*, snapshot: ClusterSnapshot, server: Server, candidate: Candidate) -> bool:
@@ -68,11 +67,20 @@ def copies(
 
     `loading` chooses between copies that load and copies that are resident. Copies that a drain takes are left out.
     """
-    model = candidate.model
     return tuple(
         server
-        for server in snapshot.holding(model)
-        if server.is_open
+        for server in snapshot.holding(candidate.model)
+        if is_copy(snapshot=snapshot, server=server, candidate=candidate, request=request, loading=loading)
+    )
+
+
+def is_copy(
+    *, snapshot: ClusterSnapshot, server: Server, candidate: Candidate, request: CallRequest, loading: bool
+) -> bool:
+    """Say whether an open server has a copy of the candidate that the request may use now or queue on."""
+    model = candidate.model
+    return (
+        server.is_open
         and model in (server.loading if loading else server.warm)
         and candidate.may_run_on(server.name)
         and server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens)
@@ -142,11 +150,11 @@ def may_load(*, server: Server, candidate: Candidate, request: CallRequest) -> b
     """Say whether a new copy of the candidate may come to the server, memory aside."""
     model = candidate.model
     return (
-        server.is_open
+        model not in server.occupied
+        and server.is_open
         and server.usable_mib is not None
         and may_hold(server=server, candidate=candidate)
-        and model not in server.occupied
         and (server.drain is None or server.drain.model == model)
-        and server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens)
-        and server.is_below_cap(request)
+        and (request.prompt_tokens is None or server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens))
+        and (server.max_concurrent is None or server.is_below_cap(request))
     )

@@ -5,19 +5,22 @@ among them is not looked at any closer than its bound.
 """
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import heapify, heappop
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from math import inf
 from typing import NamedTuple
 
 from scheduler.core.decisions import TRACE_OPTIONS, Decision, Evict, Load, Option, Queue, Verdict, Wait
 from scheduler.core.placement import fit
-from scheduler.core.placement.cost import FAILURE_S, UNLOAD_S, evict_cost, load_cost
-from scheduler.core.placement.estimates import wait_seconds
-from scheduler.core.placement.eviction import fewest_least_needed, idle_victims
+from scheduler.core.placement.cost import UNLOAD_S, evict_cost
+from scheduler.core.placement.estimates import rest_of_call, wait_seconds
+from scheduler.core.placement.eviction import Victim, fewest_least_needed, idle_victims, one_victim
+from scheduler.core.prices import COST_DIGITS, FAILURE_S, UNUSED_ROOM_S, Price, PricedLoad, has_price, price_of
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Candidate
 
-COST_DIGITS = 9
+FEW = 16
+"""So few servers are priced on the spot rather than looked for in the prices of all."""
 BOUND_SLACK_S = 1e-6
 """A bound is a sum in another order than the cost: so much more than their last bits can differ."""
 
@@ -86,17 +89,42 @@ def _trace(ways: Sequence[_Way]) -> tuple[Option, ...]:
 
 
 def _queues(*, snapshot: ClusterSnapshot, request: CallRequest, candidates: Sequence[Candidate]) -> list[_Way]:
-    """Price the next slot of every busy copy. None of them has a free one: steps 1 to 3 would have taken it."""
-    ways = []
+    """Price the next slot of every busy copy; give the best few of each candidate.
+
+    None of them has a free slot: steps 1 to 3 would have taken it.
+    """
+    ways: list[_Way] = []
     for rank, candidate in enumerate(candidates):
-        model = candidate.model
-        for server in fit.copies(snapshot=snapshot, candidate=candidate, request=request, loading=False):
-            cost_s = wait_seconds(snapshot=snapshot, server=server, model=model, request=request)
-            if cost_s is not None:
-                # Equal costs are sums in different orders: the last bit must not decide between them.
-                key = round(cost_s, COST_DIGITS)
-                ways.append(_Way(key, False, 0, rank, -server.weight, server.name, model, cost_s, 0, ()))
+        waits = sorted(_waits(snapshot=snapshot, request=request, candidate=candidate))
+        ways.extend(
+            _Way(key, False, 0, rank, lightness, name, candidate.model, cost_s, 0, ())
+            for key, lightness, name, cost_s in waits[:TRACE_OPTIONS]
+        )
     return ways
+
+
+def _waits(*, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candidate) -> Iterator[Price]:
+    model, servers, queues = candidate.model, snapshot.servers, snapshot.queues
+    now, prompt_tokens = snapshot.now, request.prompt_tokens
+    for name in snapshot.index.holders.get(model, ()):
+        if candidate.servers is not None and name not in candidate.servers:
+            continue
+        server = servers[name]
+        plain = server.busy_since.get(model)
+        cost_s: float | None
+        if plain is None or (queues and (name, model) in queues):
+            if not fit.is_copy(snapshot=snapshot, server=server, candidate=candidate, request=request, loading=False):
+                continue
+            cost_s = wait_seconds(snapshot=snapshot, server=server, model=model, request=request)
+            if cost_s is None:
+                continue
+        else:
+            # Mostly so: the oldest call frees its slot first.
+            since, context = plain
+            if prompt_tokens is not None and context is not None and context < prompt_tokens:
+                continue
+            cost_s = rest_of_call(elapsed=now - since, call_s=server.call_seconds)
+        yield Price(round(cost_s, COST_DIGITS), -server.weight, name, cost_s)
 
 
 def _loads(*, snapshot: ClusterSnapshot, request: CallRequest, targets: Sequence[Candidate]) -> list[_Way]:
@@ -105,40 +133,48 @@ def _loads(*, snapshot: ClusterSnapshot, request: CallRequest, targets: Sequence
     for rank, target in enumerate(targets):
         model = target.model
         is_second_copy = _has_open_copy(snapshot=snapshot, model=model)
-        priced = []
-        for server, footprint in _with_memory(snapshot=snapshot, model=model, idle_too=False):
-            cost_s = load_cost(server=server, footprint_mib=footprint, is_second_copy=is_second_copy)
-            priced.append((round(cost_s, COST_DIGITS), -server.weight, server.name, cost_s, footprint))
-        heapify(priced)
         allowed = 0
-        while priced and allowed < TRACE_OPTIONS:
-            key, lightness, name, cost_s, footprint = heappop(priced)
-            if fit.may_load(server=snapshot.servers[name], candidate=target, request=request):
+        for price, footprint in _priced(snapshot=snapshot, model=model, is_second_copy=is_second_copy, idle_too=False):
+            server = snapshot.servers[price.server]
+            free_mib = server.free_mib if server.free_mib is not None else snapshot.free_mib(server)
+            if free_mib is None or free_mib < footprint:
+                continue
+            if fit.may_load(server=server, candidate=target, request=request):
+                key, lightness, name, cost_s = price
                 ways.append(_Way(key, True, 0, rank, lightness, name, model, cost_s, footprint, ()))
                 allowed += 1
+                if allowed == TRACE_OPTIONS:
+                    break
     return ways
 
 
-def _with_memory(*, snapshot: ClusterSnapshot, model: str, idle_too: bool) -> Iterator[tuple[Server, int]]:
-    """Go through the servers with memory for a model, and its footprint there; `idle_too`: with idle residents gone.
+def _priced(
+    *, snapshot: ClusterSnapshot, model: str, is_second_copy: bool, idle_too: bool
+) -> Iterator[tuple[Price, int]]:
+    """Go through what loading a model costs and its footprint, the cheapest servers first.
 
-    Whatever else may keep the model from being loaded there is not asked, only what the index knows.
+    All servers with the memory are among them, and others; `idle_too`: those with the memory once idle residents go.
     """
     index, servers = snapshot.index, snapshot.servers
-    footprint = snapshot.shared_footprint(model)
+    shared = snapshot.shared_footprint(model)
     special = index.unsure.union(index.holders.get(model, ()))
-    if footprint is not None:
-        for _, name in index.with_room(footprint) if idle_too else index.with_free(footprint):
-            if name not in special:
-                yield servers[name], footprint
     # Where a server has a size of its own for the model, or does not know all that it holds, it is asked itself.
-    for name in special:
-        server = servers[name]
-        if model in server.occupied:
-            continue
-        own, free = snapshot.footprint(server=server, model=model), snapshot.free_mib(server)
-        if own is not None and free is not None and (idle_too or own <= free):
-            yield server, own
+    own = [
+        (price_of(server=server, load=PricedLoad(mib=footprint, is_second_copy=is_second_copy)), footprint)
+        for server in map(servers.__getitem__, special)
+        if model not in server.occupied and has_price(server)
+        if (footprint := snapshot.footprint(server=server, model=model)) is not None
+    ]
+    if shared is None:
+        return iter(sorted(own))
+    load = PricedLoad(mib=shared, is_second_copy=is_second_copy)
+    rooms = index.with_room(shared) if idle_too else index.with_free(shared)
+    if len(rooms) <= FEW:
+        few = [(price_of(server=servers[name], load=load), shared) for _, name in rooms if name not in special]
+        return iter(sorted(few + own))
+    prices = index.prices.cheapest_first(load=load, servers=servers)
+    others = ((price, shared) for price in prices if price.server not in special)
+    return merge(others, sorted(own)) if own else others
 
 
 def _has_open_copy(*, snapshot: ClusterSnapshot, model: str) -> bool:
@@ -151,35 +187,27 @@ def _evictions(
 ) -> list[_Way]:
     """Price unloading idle models for every target on every server that could hold it; give the best few ways.
 
-    A server is looked at in the order of the least it could cost, and no more once that is too much to be named.
+    Servers are looked at in the order of the least that it could cost there, until that is too much to be named.
     """
     ways = list(queues[:TRACE_OPTIONS])
-    bounds = list(_bounds(snapshot=snapshot, targets=targets))
-    heapify(bounds)
-    while bounds:
-        bound_s, rank, name, footprint = heappop(bounds)
-        if len(ways) == TRACE_OPTIONS and bound_s - BOUND_SLACK_S > ways[-1].cost_s:
-            break
-        way = _eviction(
-            snapshot=snapshot,
-            request=request,
-            targets=targets,
-            rank=rank,
-            server=snapshot.servers[name],
-            footprint=footprint,
-        )
-        if way is not None:
-            insort(ways, way)
-            del ways[TRACE_OPTIONS:]
-    return ways
-
-
-def _bounds(*, snapshot: ClusterSnapshot, targets: Sequence[Candidate]) -> Iterable[tuple[float, int, str, int]]:
-    """Give the least that unloading could cost: the load, one victim that nobody needs again, the risk."""
     for rank, target in enumerate(targets):
-        for server, footprint in _with_memory(snapshot=snapshot, model=target.model, idle_too=True):
-            bound_s = server.load_seconds(footprint) + UNLOAD_S + FAILURE_S * server.failure_rate
-            yield bound_s, rank, server.name, footprint
+        for price, footprint in _priced(snapshot=snapshot, model=target.model, is_second_copy=False, idle_too=True):
+            worst_s = ways[-1].cost_s + BOUND_SLACK_S if len(ways) == TRACE_OPTIONS else inf
+            if price.cost_s - UNUSED_ROOM_S + UNLOAD_S > worst_s:
+                break
+            server = snapshot.servers[price.server]
+            if server.room_mib is not None and server.room_mib < footprint:
+                continue
+            # The load, one victim that nobody needs again, the risk.
+            if server.load_seconds(footprint) + UNLOAD_S + FAILURE_S * server.failure_rate > worst_s:
+                continue
+            way = _eviction(
+                snapshot=snapshot, request=request, targets=targets, rank=rank, server=server, footprint=footprint
+            )
+            if way is not None:
+                insort(ways, way)
+                del ways[TRACE_OPTIONS:]
+    return ways
 
 
 def _eviction(
@@ -194,24 +222,27 @@ def _eviction(
     target, free = targets[rank], snapshot.free_mib(server)
     if free is None or not fit.may_load(server=server, candidate=target, request=request):
         return None
-    granted = _granted(server=server, request=request, preferred=targets[0])
-    idle = idle_victims(snapshot=snapshot, server=server, request=request, granted=granted)
-    victims = fewest_least_needed(victims=idle, room_mib=footprint - free)
+    victims = _victims(
+        snapshot=snapshot, request=request, preferred=targets[0], server=server, room_mib=footprint - free
+    )
     if victims is None:
         return None
     cost_s = evict_cost(server=server, footprint_mib=footprint, victims=victims)
-    return _Way(
-        cost_key=round(cost_s, COST_DIGITS),
-        moves_a_model=True,
-        victims=len(victims),
-        rank=rank,
-        lightness=-server.weight,
-        server=server.name,
-        model=target.model,
-        cost_s=cost_s,
-        footprint_mib=footprint,
-        evicts=tuple(victim.model for victim in victims),
-    )
+    evicts = tuple(victim.model for victim in victims)
+    key, lightness = round(cost_s, COST_DIGITS), -server.weight
+    return _Way(key, True, len(victims), rank, lightness, server.name, target.model, cost_s, footprint, evicts)
+
+
+def _victims(
+    *, snapshot: ClusterSnapshot, request: CallRequest, preferred: Candidate, server: Server, room_mib: int
+) -> tuple[Victim, ...] | None:
+    if server.drain is None:
+        one = one_victim(snapshot=snapshot, server=server, request=request, room_mib=room_mib)
+        if one is not None:
+            return (one,)
+    granted = _granted(server=server, request=request, preferred=preferred)
+    idle = idle_victims(snapshot=snapshot, server=server, request=request, granted=granted)
+    return fewest_least_needed(victims=idle, room_mib=room_mib)
 
 
 def _granted(*, server: Server, request: CallRequest, preferred: Candidate) -> frozenset[str]:
