@@ -14,12 +14,14 @@ from playwright.sync_api import Page
 from tests.e2e.browser import chromium, state_of_link
 from tests.fakes.running import running
 
-SIZE = {"width": 1280, "height": 860}
+SIZE = {"width": 1280, "height": 900}
 PATIENCE_S = 150
 TELLS_THE_STORY = """() => {
   const count = (selector) => document.querySelectorAll(selector).length;
-  return count(".copy.loading") >= 1 && count(".place.active") >= 1 && count("#line li") >= 2 && count("#ahead li") >= 3
-    && count("#decisions > ol > li:nth-child(-n+3) .weighed li") >= 2;
+  const reasons = Array.from(document.querySelectorAll(".because"), (element) => element.textContent);
+  return count(".copy.loading") && count(".place.active") && count("#line li") > 1 && count("#ahead li") > 2
+    && reasons.some((text) => text.includes(" uses "))
+    && count("#decisions > ol > li:nth-child(-n+2) .weighed li") > 1;
 }"""
 
 
