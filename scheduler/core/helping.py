@@ -83,17 +83,14 @@ class LongerLimit:
 Help = MoreSlots | HigherCap | MoreMemory | ServerBack | LoadWorks | Pull | KnowSize | LongerLimit
 
 
-def ways_out(
-    *, snapshot: ClusterSnapshot, waiter: Waiter, rooms: Sequence[Room], eta_s: float | None
-) -> tuple[Help, ...]:
+def ways_out(*, snapshot: ClusterSnapshot, waiter: Waiter, rooms: Sequence[Room]) -> tuple[Help, ...]:
     """Name what would help a waiter, best first; nothing for one that has its place or was not decided yet.
 
-    `rooms` is what the servers say to the model it waits for, `eta_s` how long it still takes.
+    `rooms` is what the servers say to the model it waits for.
 
     1. The copy it queues on: another slot, or a higher cap where the server's own limit is what holds.
     2. Another place for the model: more memory where the least is missing, a server that comes back, a load that works,
        the model on one more disk.
-    3. More patience, where its time ends first.
     """
     if not waiter.model or not waiter.is_waiting:
         return ()
@@ -102,10 +99,15 @@ def ways_out(
     if server is not None:
         found.append(_slot_help(server=server, waiter=waiter))
     found.extend(_room_help(rooms=rooms, model=waiter.model, others_than=waiter.server))
-    left_s = waiter.limit_at - snapshot.now
-    if eta_s is not None and eta_s > left_s:
-        found.append(LongerLimit(agent=waiter.agent, short_s=eta_s - max(left_s, 0.0)))
     return tuple(found[:SHOWN])
+
+
+def longer_limit(*, waiter: Waiter, eta_s: float | None, now: float) -> LongerLimit | None:
+    """Say that a waiter's time ends before its estimate does, and by how much; None where it does not."""
+    left_s = max(waiter.limit_at - now, 0.0)
+    if eta_s is None or eta_s <= left_s or not waiter.is_waiting:
+        return None
+    return LongerLimit(agent=waiter.agent, short_s=eta_s - left_s)
 
 
 def _slot_help(*, server: Server, waiter: Waiter) -> Help:

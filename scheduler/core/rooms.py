@@ -34,6 +34,9 @@ class RoomKind(IntEnum):
 POSSIBLE = frozenset({RoomKind.RESIDENT, RoomKind.LOADING, RoomKind.FREE, RoomKind.AFTER_UNLOAD, RoomKind.IN_USE})
 """The answers of a server that works and could hold the model, now or as soon as calls there have ended."""
 
+NEVER = frozenset({RoomKind.NOT_ON_DISK, RoomKind.TOO_LARGE, RoomKind.BOUND_ELSEWHERE, RoomKind.CANNOT_LOAD})
+"""The answers that stay what they are until somebody changes something."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
@@ -108,8 +111,11 @@ def _never(*, snapshot: ClusterSnapshot, server: Server, candidate: Candidate) -
         return RoomKind.BOUND_ELSEWHERE
     if not server.can_load:
         return RoomKind.CANNOT_LOAD
-    if not fit.could_hold_ever(snapshot=snapshot, server=server, candidate=candidate):
-        return RoomKind.TOO_LARGE if server.allows(candidate.model) else RoomKind.NOT_ON_DISK
+    need = snapshot.footprint(server=server, model=candidate.model)
+    if need is not None and server.usable_mib is not None and need > server.usable_mib:
+        return RoomKind.TOO_LARGE
+    if not fit.may_hold(server=server, candidate=candidate):
+        return RoomKind.NOT_ON_DISK
     return RoomKind.MEMORY_UNKNOWN if server.usable_mib is None else None
 
 

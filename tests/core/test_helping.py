@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scheduler.core import helping
-from scheduler.core.helping import ways_out
+from scheduler.core.helping import longer_limit, ways_out
 from scheduler.core.messages.helping import helps
 from scheduler.core.rooms import rooms_for
 from scheduler.core.snapshot import ClusterSnapshot, Server
@@ -25,11 +25,11 @@ SERVES = server(residents=(copy(MODEL, 20),), tickets=(ticket(MODEL),))
 SMALL = server(name="gpu-2", total_mib=8 * GIB)
 
 
-def told(*servers: Server, waiter: Waiter = WAITER, eta_s: float | None = None, size: int | None = NEED) -> list[str]:
+def told(*servers: Server, waiter: Waiter = WAITER, size: int | None = NEED) -> list[str]:
     """Say what would help."""
     snapshot = ClusterSnapshot(now=10, servers={one.name: one for one in servers}, footprints={MODEL: size}, demand={})
     rooms = rooms_for(snapshot=snapshot, candidate=waiter.candidates[0])
-    return [helps(way=way) for way in ways_out(snapshot=snapshot, waiter=waiter, rooms=rooms, eta_s=eta_s)]
+    return [helps(way=way) for way in ways_out(snapshot=snapshot, waiter=waiter, rooms=rooms)]
 
 
 QUEUES = replace(WAITER, server="gpu-1", action="queue")
@@ -75,11 +75,6 @@ WAYS = {
         told(server(), size=None),
         ["Nobody knows how large qwen3:32b is: set vramMib of its Model."],
     ),
-    "its time ends first": (
-        told(BUSY, eta_s=100)[1:],
-        ["A limit that is 20 s longer for analyst (KUBEMOOT_DISCUSS_GPU_WAIT_LIMIT_SECONDS): its time ends too early."],
-    ),
-    "its time is enough": (told(BUSY, eta_s=80)[1:], []),
     "it has its place": (told(BUSY, waiter=replace(WAITER, ticket="t1")), []),
     "it was not decided yet": (told(BUSY, waiter=replace(WAITER, model="")), []),
 }
@@ -103,6 +98,19 @@ def test_the_best_ways_come_first_and_there_are_few():
 
     rooms = rooms_for(snapshot=snapshot, candidate=WAITER.candidates[0])
 
-    found = ways_out(snapshot=snapshot, waiter=replace(QUEUES, server="gpu-4"), rooms=rooms, eta_s=500)
+    found = ways_out(snapshot=snapshot, waiter=replace(QUEUES, server="gpu-4"), rooms=rooms)
 
     assert [type(way) for way in found] == [helping.MoreSlots, helping.ServerBack, helping.MoreMemory]
+
+
+def test_a_limit_that_ends_too_early_is_told_with_how_much_is_missing():
+    short = longer_limit(waiter=WAITER, eta_s=100, now=10)
+
+    assert short is not None
+    assert helps(way=short) == (
+        "A limit that is 20 s longer for analyst (KUBEMOOT_DISCUSS_GPU_WAIT_LIMIT_SECONDS): its time ends too early."
+    )
+    assert longer_limit(waiter=WAITER, eta_s=80, now=10) is None
+    assert longer_limit(waiter=WAITER, eta_s=None, now=10) is None
+    assert longer_limit(waiter=replace(WAITER, ticket="t1"), eta_s=500, now=10) is None
+    assert longer_limit(waiter=WAITER, eta_s=30, now=200) == helping.LongerLimit(agent="default/analyst", short_s=30)

@@ -70,6 +70,7 @@ ANSWERS = {
     "memory not known": (ask(server(total_mib=None)), RoomKind.MEMORY_UNKNOWN, ()),
     "not on disk": (ask(server(models=frozenset({"a"}))), RoomKind.NOT_ON_DISK, ()),
     "too large": (ask(server(), size=30 * GIB), RoomKind.TOO_LARGE, ()),
+    "too large to be pulled": (ask(server(models=frozenset({"a"})), size=30 * GIB), RoomKind.TOO_LARGE, ()),
     "too large and not ready": (ask(server(ready=False), size=30 * GIB), RoomKind.TOO_LARGE, ()),
     "bound elsewhere": (ask(server(), servers=frozenset({"gpu-2"})), RoomKind.BOUND_ELSEWHERE, ()),
     "serves what it was started with": (ask(server(can_load=False)), RoomKind.CANNOT_LOAD, ()),

@@ -178,14 +178,15 @@ def test_a_model_says_where_it_is_and_where_it_could_be_with_numbers():
     assert shown is not None
     assert [
         (place.server, place.word, place.tone, place.slots, place.need_share, place.free_share)
-        for place in shown.places
+        for place in (*shown.places, *shown.never)
     ] == [
         ("gpu-1", "in memory", "good", "1 of 1 slot used", 36, 64),
         ("gpu-2", "fits now", "good", "", 36, 100),
-        ("gpu-3", "never fits", "", "", 100, 100),
+        ("gpu-3", "never fits", "", "", 100, 20),
         ("gpu-4", "bound elsewhere", "", "", 36, 100),
     ]
-    assert (shown.chances, shown.size, shown.labels) == (2, "10.0 GiB", (("family", "qwen3"),))
+    assert (len(shown.never), shown.servers, shown.chances, shown.size) == (2, 4, 2, "10.0 GiB")
+    assert shown.labels == (("family", "qwen3"),)
 
 
 def test_a_model_says_who_may_use_it_and_how_it_was_used():

@@ -61,6 +61,29 @@ def test_a_long_line_is_shown_in_part_and_summed_up_by_model():
     ]
 
 
+def test_those_who_would_be_helped_by_the_same_are_told_so_and_whose_time_ends_first_by_how_much():
+    queue = {"model": "qwen3:32b", "server": "gpu-1", "action": "queue"}
+    shown = room(
+        ("server", "gpu-1", record(residents=[copy("qwen3:32b", 20480)])),
+        ("ticket", "t1", ticket(model="qwen3:32b")),
+        *(("waiter", f"w{n}", waiter(f"w{n}", arrived_at=NOON + n, **queue)) for n in range(4)),
+    )
+
+    ways = (
+        "A second slot on gpu-1 for qwen3:32b (scheduling.maxParallel, if its memory allows it).",
+        "One more server with 20.0 GiB free for qwen3:32b.",
+    )
+    limit = (
+        "A limit that is 30 s longer for researcher (KUBEMOOT_DISCUSS_GPU_WAIT_LIMIT_SECONDS): its time ends too early."
+    )
+    assert [(one.ways, one.is_as_above, one.limit) for one in shown.helped] == [
+        (ways, False, ""),
+        (ways, True, ""),
+        (ways, True, ""),
+        (ways, True, limit),
+    ]
+
+
 def test_a_server_that_is_emptied_says_for_whom():
     drain = Drain(model="qwen3:32b", agent="default/researcher", victims=("qwen3:14b",), since=NOON, waiter="w1")
 

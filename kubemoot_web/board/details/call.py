@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from kubemoot_web.board.choices import TONES, Choice, Weighed, choices_of, weighed_of
 from kubemoot_web.board.details.parts import GOING_ON, Part, lengths_of, parts_of
-from kubemoot_web.board.details.waiting import Helped, ways_of
+from kubemoot_web.board.details.waiting import Helped, helped_of
 from kubemoot_web.board.line import waiting_row
 from kubemoot_web.board.marks import Mark, palette_of
 from kubemoot_web.board.times import Moment, moment
@@ -148,4 +148,4 @@ def _waits(*, id: str, replica: Replica, config: SchedulerConfig, now: float) ->
         is_weighted=bool(replica.weights),
     )
     row = waiting_row(replica=replica, snapshot=snapshot, standing=standing, config=config, palette=palette_of(replica))
-    return Helped(row=replace(row, id=""), ways=ways_of(snapshot=snapshot, standing=standing, rooms={}))
+    return helped_of(snapshot=snapshot, standing=standing, row=replace(row, id=""), rooms={}, before=())

@@ -11,6 +11,9 @@ from kubemoot_web.board.times import Moment, moment
 from scheduler.core import messages
 from scheduler.core.call_history import CallRecord
 
+LEAST_S = 1.0
+"""The shortest time that a whole bar stands for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRow:
@@ -29,8 +32,9 @@ class CallRow:
 
 
 def rows_of(*, calls: Sequence[CallRecord], palette: Palette, now: float) -> tuple[CallRow, ...]:
-    """List calls as they come; the longest of them fills its bar."""
+    """List calls as they come; the longest of them fills its bar, unless all were over at once."""
     longest = max((sum(lengths_of(call=call, now=now).values()) for call in calls), default=0.0)
+    longest = max(longest, LEAST_S)
     return tuple(
         CallRow(
             id=dom_id("call", call.id),

@@ -14,7 +14,7 @@ from scheduler.core.call_history import CallRecord
 from scheduler.core.calls import AgentUse
 from scheduler.core.messages.rooms import room_sentence, room_word
 from scheduler.core.replica import Replica
-from scheduler.core.rooms import POSSIBLE, Room, RoomKind, rooms_for
+from scheduler.core.rooms import NEVER, POSSIBLE, Room, RoomKind, rooms_for
 from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.types import Candidate
 
@@ -82,7 +82,9 @@ class User:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSheet:
-    """Everything about one model. `chances` counts the servers that have it or could take it."""
+    """Everything about one model. `chances` counts the servers that have it or could take it, `never` lists the others
+    that cannot as things are registered.
+    """
 
     name: str
     mark: Mark
@@ -92,6 +94,8 @@ class ModelSheet:
     waiting: int
     selected: int
     places: tuple[Where, ...]
+    never: tuple[Where, ...]
+    servers: int
     chances: int
     hours: tuple[Hour, ...]
     total: int
@@ -119,7 +123,7 @@ def model_sheet_of(
     palette = palette_of(replica)
     disks = any(name in (record.seen.models or ()) for record in replica.servers.values())
     demand = snapshot.demand_of(name)
-    is_known = registration.names or snapshot.holding(name) or disks or calls or uses or demand.waiting
+    is_known = registration.names or tuple(snapshot.holding(name)) or disks or calls or uses or demand.waiting
     if not is_known:
         return None
     rooms = rooms_for(snapshot=snapshot, candidate=Candidate(model=name, score=0, servers=registration.servers))
@@ -132,7 +136,15 @@ def model_sheet_of(
         labels=tuple(sorted((registration.labels or {}).items())),
         waiting=len(demand.waiting),
         selected=len(demand.intents),
-        places=tuple(_where(replica=replica, snapshot=snapshot, room=room, model=name) for room in rooms),
+        places=tuple(
+            _where(replica=replica, snapshot=snapshot, room=room, model=name)
+            for room in rooms
+            if room.kind not in NEVER
+        ),
+        never=tuple(
+            _where(replica=replica, snapshot=snapshot, room=room, model=name) for room in rooms if room.kind in NEVER
+        ),
+        servers=len(rooms),
         chances=sum(room.kind in POSSIBLE for room in rooms),
         hours=hours,
         total=sum(hour.count for hour in hours),
@@ -149,7 +161,7 @@ def _where(*, replica: Replica, snapshot: ClusterSnapshot, room: Room, model: st
     until = replica.servers[room.server].learned.blocked_until.get(model)
     tickets = server.tickets_of.get(model, ())
     is_here = room.kind is RoomKind.RESIDENT
-    usable = room.usable_mib
+    whole = None if room.usable_mib is None else max(room.usable_mib, room.need_mib or 0)
     return Where(
         id=dom_id("where", room.server),
         server=room.server,
@@ -158,8 +170,8 @@ def _where(*, replica: Replica, snapshot: ClusterSnapshot, room: Room, model: st
         says=room_sentence(room=room, model=model),
         slots=messages.slots_used(used=len(tickets), slots=server.slots) if is_here else "",
         until=moment(until) if room.kind is RoomKind.RESTS else None,
-        need_share=_share(room.need_mib, usable),
-        free_share=_share(room.free_mib, usable),
+        need_share=_share(room.need_mib, whole),
+        free_share=_share(room.free_mib, whole),
     )
 
 

@@ -42,7 +42,7 @@ class ServerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """All servers, those in trouble first told in a sentence."""
+    """All servers, and how many of them are ready."""
 
     rows: tuple[ServerRow, ...]
     ready: int

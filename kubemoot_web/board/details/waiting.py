@@ -8,7 +8,7 @@ from kubemoot_web.board.marks import Mark, Palette, palette_of
 from kubemoot_web.board.times import Moment, moment
 from scheduler.core import messages
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.helping import ways_out
+from scheduler.core.helping import longer_limit, ways_out
 from scheduler.core.messages.helping import helps
 from scheduler.core.replica import Replica
 from scheduler.core.rooms import Room, rooms_for
@@ -23,10 +23,15 @@ WHOLE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Helped:
-    """One call that waits: as on the board, with its own page and with what would help."""
+    """One call that waits: as on the board, with what would help, and with how much longer its limit would have to be.
+
+    `is_as_above`: the same would help as for the one before it.
+    """
 
     row: Waiting
     ways: tuple[str, ...]
+    is_as_above: bool
+    limit: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,19 +73,17 @@ def waiting_room_of(*, replica: Replica, config: SchedulerConfig, now: float) ->
     granted, queued = _in_order(replica=replica, snapshot=snapshot, config=config)
     shown = (*granted[:LONGEST], *queued[: max(LONGEST - len(granted), 0)])
     rooms: dict[Candidate, tuple[Room, ...]] = {}
-    helped = tuple(
-        Helped(
-            row=waiting_row(replica=replica, snapshot=snapshot, standing=standing, config=config, palette=palette),
-            ways=ways_of(snapshot=snapshot, standing=standing, rooms=rooms),
-        )
-        for standing in shown
-    )
+    helped: list[Helped] = []
+    for standing in shown:
+        row = waiting_row(replica=replica, snapshot=snapshot, standing=standing, config=config, palette=palette)
+        before = helped[-1].ways if helped else ()
+        helped.append(helped_of(snapshot=snapshot, standing=standing, row=row, rooms=rooms, before=before))
     waiting = replica.waiting()
     count = len(granted) + len(waiting)
     return WaitingRoom(
         count=count,
         says=messages.waiting_count(count=count),
-        helped=helped,
+        helped=tuple(helped),
         more=messages.more_wait(count=count - len(helped)) if count > len(helped) else "",
         wishes=_wishes(waiting, palette),
         drains=_drains(snapshot),
@@ -88,18 +91,27 @@ def waiting_room_of(*, replica: Replica, config: SchedulerConfig, now: float) ->
     )
 
 
-def ways_of(
-    *, snapshot: ClusterSnapshot, standing: Standing, rooms: dict[Candidate, tuple[Room, ...]]
-) -> tuple[str, ...]:
+def helped_of(
+    *,
+    snapshot: ClusterSnapshot,
+    standing: Standing,
+    row: Waiting,
+    rooms: dict[Candidate, tuple[Room, ...]],
+    before: tuple[str, ...],
+) -> Helped:
     """Say what would help one waiter; `rooms` remembers what servers said to a candidate, for the next waiter."""
     waiter = standing.waiter
     candidate = next((c for c in waiter.candidates if c.model == waiter.model), None)
-    if candidate is None:
-        return ()
-    if candidate not in rooms:
-        rooms[candidate] = rooms_for(snapshot=snapshot, candidate=candidate)
-    found = ways_out(snapshot=snapshot, waiter=waiter, rooms=rooms[candidate], eta_s=standing.eta_s)
-    return tuple(helps(way=way) for way in found)
+    ways: tuple[str, ...] = ()
+    if candidate is not None:
+        if candidate not in rooms:
+            rooms[candidate] = rooms_for(snapshot=snapshot, candidate=candidate)
+        found = ways_out(snapshot=snapshot, waiter=waiter, rooms=rooms[candidate])
+        ways = tuple(helps(way=way) for way in found)
+    short = longer_limit(waiter=waiter, eta_s=standing.eta_s, now=snapshot.now)
+    return Helped(
+        row=row, ways=ways, is_as_above=bool(ways) and ways == before, limit="" if short is None else helps(way=short)
+    )
 
 
 def _in_order(
