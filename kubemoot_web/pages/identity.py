@@ -1,14 +1,16 @@
 """Signing in and out."""
 
+from asgiref.sync import async_to_sync
 from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from kubemoot_web.access import sign_in
+from kubemoot_web.access import principal_of_user, sign_in
 from providers import queries
 
 PAUSED = "Too many wrong passwords. Wait a little before you try again."
@@ -54,4 +56,10 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
     if user is None:
         return render(request, "registration/link_used.html", status=403)
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-    return redirect("/" if queries.servers() else "start")  # with nothing to watch, the first steps come first
+    return redirect("/" if queries.servers() or not _may_write(user) else "start")
+
+
+def _may_write(user: User) -> bool:
+    """Say whether somebody can take the first steps, which come first while there is nothing to watch."""
+    principal = async_to_sync(principal_of_user)(user)
+    return principal is not None and "write" in principal.scopes
