@@ -52,7 +52,7 @@ Work = Callable[[Runtime], Awaitable[object]]
 
 IN_THE_LEDGER = frozenset({"ModelServer", "Model", "Crew"})
 
-_runtimes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[Runtime]] = WeakKeyDictionary()
+_runtimes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[Runtime]] = WeakKeyDictionary()
 _spawned: dict[str, asyncio.Task[Any]] = {}
 _thread_lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
@@ -73,25 +73,27 @@ def config() -> SchedulerConfig:
 
 
 async def runtime() -> Runtime:
-    """Give the running loop's runtime, starting it first where it has none."""
+    """Give the running loop's runtime, starting it first where it has none.
+
+    Everybody who asks meanwhile waits for the same start and hears the same problem; the next one to ask starts anew.
+    A caller that goes away takes the start from nobody.
+
+    Raises:
+        LedgerUnavailable: the ledger cannot be reached.
+    """
     loop = asyncio.get_running_loop()
-    future = _runtimes.get(loop)
-    if future is None:
-        future = _runtimes[loop] = loop.create_future()
-        try:
-            future.set_result(await _start())
-        except BaseException:
-            del _runtimes[loop]
-            future.cancel()
-            raise
-    return await asyncio.shield(future)
+    starting = _runtimes.get(loop)
+    if starting is None:
+        starting = _runtimes[loop] = loop.create_task(_start(), name="runtime")
+        starting.add_done_callback(_forget_failure)
+    return await asyncio.shield(starting)
 
 
 async def close() -> None:
     """Let go of the running loop's connections."""
-    future = _runtimes.pop(asyncio.get_running_loop(), None)
-    if future is not None:
-        wired = await future
+    starting = _runtimes.pop(asyncio.get_running_loop(), None)
+    if starting is not None:
+        wired = await starting
         await wired.ledger.close()
         await wired.engine.close()
 
@@ -166,7 +168,11 @@ def ledger_at(*, url: str, name: str, figures: SchedulerConfig) -> RedisLedger:
 async def _start() -> Runtime:
     figures = config()
     ledger = ledger_at(url=settings.REDIS_URL, name=settings.KUBEMOOT.ledger, figures=figures)
-    await ledger.start()
+    try:
+        await ledger.start()
+    except BaseException:
+        await ledger.close()
+        raise
     return Runtime(
         config=figures,
         ledger=ledger,
@@ -178,6 +184,14 @@ async def _start() -> Runtime:
         now=time.time,
         pulse=Pulse(),
     )
+
+
+def _forget_failure(starting: "asyncio.Task[Runtime]") -> None:
+    """Let the next one who asks try again. Looking at the problem keeps the loop from complaining of it."""
+    if starting.cancelled() or starting.exception() is not None:
+        loop = starting.get_loop()
+        if _runtimes.get(loop) is starting:
+            del _runtimes[loop]
 
 
 def _loop_thread() -> asyncio.AbstractEventLoop:

@@ -13,10 +13,11 @@ from django.core.management.base import BaseCommand
 from kubemoot_web.management.benches.claims import ClaimsBench
 from kubemoot_web.management.benches.decide import DecideBench
 from kubemoot_web.management.benches.figures import Bench
+from kubemoot_web.management.benches.idle import IdleBench
 from kubemoot_web.management.benches.table import document, table
 from kubemoot_web.management.benches.wake import WakeBench
 
-BENCHES: tuple[Bench, ...] = (DecideBench(), ClaimsBench(), WakeBench())
+BENCHES: tuple[Bench, ...] = (DecideBench(), ClaimsBench(), WakeBench(), IdleBench())
 
 
 class Command(BaseCommand):
