@@ -131,7 +131,10 @@ def _is_wrong(outcome: Observation | ProbeFailure | EndpointRefused) -> bool:
 def _told(outcome: Observation | ProbeFailure | EndpointRefused) -> str:
     match outcome:
         case Observation(available=available, version=version):
-            count = "does not say which models" if available is None else f"has {len(available)} models on its disk"
+            number = len(available or ())
+            count = f"has {number} {'model' if number == 1 else 'models'} on its disk"
+            if available is None:
+                count = "does not say which models it has"
             return f"It answers{f' (version {version})' if version else ''} and {count}."
         case ProbeFailure(detail=detail):
             return detail

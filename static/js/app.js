@@ -10,7 +10,7 @@ const TELL = {
   for: (length) => length,
   since: (length, past, at) => `since ${clock.format(at)} (${length})`,
   until: (length, past) => (past > 0 ? "its time is over" : `gives up in ${length}`),
-  in: (length, past) => (past > -1 ? "any moment" : length),
+  in: (length, past) => (past > -1 ? "soon" : length),
   left: (length, past) => (past > -1 ? "any moment now" : `about ${length} more`),
   after: (length, past) => (past > -1 ? "any moment" : `in ${length}`),
 };
