@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from scheduler.core import cycle
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import Change, Committed, GrantChange
+from scheduler.core.newcomer import grant_alone
 from scheduler.core.placement.held import useless_plans
 from scheduler.core.replica import Replica
 from scheduler.core.types import Ticket, Waiter
@@ -35,6 +36,10 @@ def plan_changes(
     if not replica.waiters and not newcomers and not replica.drains:
         return ()
     snapshot = replica.snapshot(now=now)
+    if len(newcomers) == 1 and not replica.waiters and not replica.drains and newcomers[0].plan is None:
+        alone = grant_alone(snapshot=snapshot, waiter=newcomers[0])
+        if alone is not None:
+            return (alone,)
     with replica.line.joined_by(newcomers) as line:
         changes, _ = cycle.plan(
             snapshot=snapshot,
