@@ -8,29 +8,21 @@ from dataclasses import replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import initialize, invariant, rule
 
-from scheduler.core.calls import AgentProfile
-from scheduler.core.config import SchedulerConfig
 from scheduler.core.decisions import Evict, Join, Load, Use
-from scheduler.core.invariants import check
-from scheduler.core.ledger import Outcome, ServerConfig, ServerSeen
 from scheduler.core.line import turn_of
 from scheduler.core.placement.decide import decide
 from scheduler.core.placement.held import held_decision
-from scheduler.core.snapshot import ClusterSnapshot, Resident
-from scheduler.core.types import Candidate, LoadUnderWay, Priority, TicketState, Waiter
-from scheduler.services.cycle import held_tickets, run_cycle
+from scheduler.core.snapshot import Resident
+from scheduler.core.types import LoadUnderWay, Priority, Waiter
+from scheduler.services.cycle import held_tickets
 from scheduler.services.selection import agents_select, plan_drop
 from tests.core.fresh import assert_kept_is_fresh
+from tests.core.machine import AGENTS, CONFIG, MODELS, Hands, server
 from tests.core.play import at_once
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.memory_ledger import MemoryLedger
-
-MODELS = {"tiny": 2048, "small": 4096, "middle": 8192, "large": 12288, "huge": 65536}
-AGENTS = ("ann", "ben", "cid", "dan")
-CONFIG = SchedulerConfig(drain_after_s=20.0, background_ages_s=30.0)
-ROUNDS = 5
 
 indexes = st.integers(0, 99)
 models = st.sampled_from(tuple(MODELS))
@@ -47,11 +39,7 @@ calls = st.fixed_dictionaries(
 )
 
 
-def server(name: str, *, total: int, **more: object) -> ServerConfig:
-    return ServerConfig(name=name, kind="ollama", endpoint=f"http://{name}", total_mib=total, reserve_mib=0, **more)
-
-
-class Cluster(RuleBasedStateMachine):
+class Cluster(Hands):
     """Agents come and go, calls run, loads end one way or another, servers change under it all."""
 
     @initialize(
@@ -280,138 +268,6 @@ class Cluster(RuleBasedStateMachine):
 
     async def wake(self) -> None:
         raise AssertionError("One planner on one ledger never loses a race.")
-
-    def _cycle(self) -> None:
-        """Plan until nothing changes any more, as events and ticks do, and let the callers ask."""
-        for _ in range(ROUNDS):
-            version = self.ledger.replica.version
-            at_once(run_cycle(ledger=self.ledger, effects=self, config=CONFIG, now=self.clock.at))
-            self._ask()
-            if self.ledger.replica.version == version:
-                return
-        raise AssertionError("The cycle does not come to rest.")
-
-    def _ask(self) -> None:
-        for key in sorted(self.alive):
-            settled = at_once(self.ledger.pick_up(waiter=key, now=self.clock.at))
-            if settled is not None:
-                waiter = self.alive.pop(key)
-                assert (settled.ticket is None) != (settled.reason is None)
-                if settled.ticket is not None:
-                    assert settled.ticket.model in {candidate.model for candidate in waiter.candidates}
-                    assert settled.ticket.state is TicketState.ACTIVE
-                    self.running[settled.ticket.id] = self.clock.at + self.runs_s[key]
-
-    def _arrive(self, waiter: Waiter, *, plan: bool = True) -> None:
-        at_once(self.ledger.enqueue(waiter=waiter))
-        self.alive[waiter.id] = waiter
-        if plan:
-            self._cycle()
-
-    def _waiter(self, *, agent, models, gap, priority, limit_s, runs_s, prompt_tokens) -> Waiter:
-        key = self._id()
-        self.runs_s[key] = runs_s
-        return Waiter(
-            id=key,
-            agent=agent,
-            candidates=self._candidates(models, gap),
-            arrived_at=self.clock.at,
-            limit_at=self.clock.at + limit_s,
-            prompt_tokens=prompt_tokens,
-            priority=priority,
-            crew=agent,
-            thread=key,
-        )
-
-    def _candidates(self, names, gap) -> tuple[Candidate, ...]:
-        return tuple(Candidate(model=model, score=70 - gap * place) for place, model in enumerate(names))
-
-    def _profile(self, name, asked) -> AgentProfile:
-        candidates = self._candidates(asked["models"], asked["gap"])
-        return AgentProfile(
-            name=name, crew=name, candidates={"mulling": candidates, "triage": candidates}, tolerance=10
-        )
-
-    def _id(self) -> str:
-        self.number += 1
-        return f"n{self.number:04}"
-
-    def _configure(self) -> None:
-        at_once(self.ledger.configure(servers=tuple(self.configs.values()), footprints=MODELS, weights=self.weights))
-
-    def _see(self, name, *, residents, ready) -> None:
-        probe = at_once(self.ledger.probe_begin(server=name, lease_s=1.0))
-        phase = "Ready" if ready else "Failed"
-        seen = ServerSeen(phase=phase, ready=ready, residents=residents, probed_at=self.clock.at)
-        at_once(self.ledger.probe_end(server=name, probe=probe, seen=seen))
-
-    def _unload_victims(self, load: LoadUnderWay) -> None:
-        for victim in load.evicts:
-            assert not self._snapshot().servers[load.server].tickets_of.get(victim), "a model in use is unloaded"
-            at_once(self.ledger.victim_gone(server=load.server, model=load.model, victim=victim))
-
-    def _excuse(self) -> None:
-        """Let stand what somebody else has just broken."""
-        self.excused = self._broken(unloading=False)
-
-    def _broken(self, *, unloading: bool = True) -> dict[tuple[object, ...], float]:
-        """Measure what is broken; without counting on unloads, which may fail, where somebody else is to blame."""
-        snapshot = self._snapshot()
-        if not unloading:
-            for each in snapshot.servers.values():
-                loads = tuple(replace(load, evicts=()) for load in each.loads)
-                snapshot = snapshot.with_server(replace(each, loads=loads))
-        found = check(snapshot)
-        return {(each.server, each.rule, each.model): each.held - each.limit for each in found}
-
-    def _pass(self, seconds) -> None:
-        """Let loads and calls end when they are due; everybody keeps asking and renewing; a tick a second."""
-        end = self.clock.at + seconds
-        while self.clock.at < end:
-            self.clock.at = min(self.clock.at + 1.0, end)
-            for load in tuple(self.ledger.replica.loads.values()):
-                if self.clock.at >= load.started_at + load.footprint_mib / 1024:
-                    self._end_load(load)
-            for ticket, due in tuple(self.running.items()):
-                if ticket not in self.ledger.replica.tickets:
-                    del self.running[ticket]
-                elif self.clock.at >= due:
-                    self._end_call(ticket, ok=True)
-                else:
-                    at_once(self.ledger.renew(ticket=ticket))
-            at_once(self.ledger.reap(now=self.clock.at))
-            self._cycle()
-            self.everything_holds()
-
-    def _end_call(self, ticket, *, ok) -> None:
-        del self.running[ticket]
-        at_once(self.ledger.release(ticket=ticket, outcome=Outcome(ok=ok), now=self.clock.at))
-        self._cycle()
-
-    def _end_load(self, load: LoadUnderWay) -> None:
-        resident = Resident(model=load.model, footprint_mib=load.footprint_mib)
-        self._unload_victims(load)
-        at_once(
-            self.ledger.load_done(
-                server=load.server,
-                model=load.model,
-                resident=resident,
-                took_s=load.footprint_mib / 1024,
-                now=self.clock.at,
-            )
-        )
-        self._cycle()
-
-    def _some_load(self, index) -> LoadUnderWay | None:
-        loads = self.ledger.replica.loads
-        return loads[sorted(loads)[index % len(loads)]] if loads else None
-
-    def _some_plan(self, index):
-        plans = self.ledger.replica.plans
-        return plans[sorted(plans)[index % len(plans)]] if plans else None
-
-    def _snapshot(self) -> ClusterSnapshot:
-        return self.ledger.replica.snapshot(now=self.clock.at)
 
 
 Cluster.TestCase.settings = settings(max_examples=100, stateful_step_count=50, deadline=None, derandomize=True)
