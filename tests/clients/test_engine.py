@@ -140,7 +140,7 @@ async def test_an_answer_that_drips_is_bounded_as_a_whole(door):
             await asyncio.sleep(0.01)
 
     async with raw_server(drip) as server:
-        assert await door.send(endpoint=server.url, call=get(timeout_s=0.1)) == HttpReply(trouble=Trouble.TIMED_OUT)
+        assert await door.send(endpoint=server.url, call=get(timeout_s=1.0)) == HttpReply(trouble=Trouble.TIMED_OUT)
         await asyncio.wait_for(server.closed_by_client.wait(), 5)
 
 

@@ -10,7 +10,7 @@ from tests.e2e.browser import state_of_link
 from tests.fakes.engine_server import engine_process
 from tests.fakes.running import Rest, Running, make_token, running
 
-LEASE_S = 3
+LEASE_S = 6
 SPEED = "20"
 
 RESOURCES = """
