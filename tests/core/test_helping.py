@@ -107,9 +107,7 @@ def test_a_limit_that_ends_too_early_is_told_with_how_much_is_missing():
     short = longer_limit(waiter=WAITER, eta_s=100, now=10)
 
     assert short is not None
-    assert helps(way=short) == (
-        "A limit that is 20 s longer for analyst (KUBEMOOT_DISCUSS_GPU_WAIT_LIMIT_SECONDS): its time ends too early."
-    )
+    assert helps(way=short) == ("A limit 20 s longer, in deployment.env of analyst: it ends before the turn comes.")
     assert longer_limit(waiter=WAITER, eta_s=80, now=10) is None
     assert longer_limit(waiter=WAITER, eta_s=None, now=10) is None
     assert longer_limit(waiter=replace(WAITER, ticket="t1"), eta_s=500, now=10) is None

@@ -73,9 +73,7 @@ def test_those_who_would_be_helped_by_the_same_are_told_so_and_whose_time_ends_f
         "A second slot on gpu-1 for qwen3:32b (scheduling.maxParallel, if its memory allows it).",
         "One more server with 20.0 GiB free for qwen3:32b.",
     )
-    limit = (
-        "A limit that is 30 s longer for researcher (KUBEMOOT_DISCUSS_GPU_WAIT_LIMIT_SECONDS): its time ends too early."
-    )
+    limit = "A limit 30 s longer, in deployment.env of researcher: it ends before the turn comes."
     assert [(one.ways, one.is_as_above, one.limit) for one in shown.helped] == [
         (ways, False, ""),
         (ways, True, ""),

@@ -1,7 +1,6 @@
 """Sentences about what would help: to somebody who waits, a change that a person could make."""
 
 from scheduler.core import helping
-from scheduler.core.agent_settings import WAIT_LIMIT
 from scheduler.core.messages.wording import seconds, size, who
 
 
@@ -29,4 +28,4 @@ def helps(*, way: helping.Help) -> str:
         case helping.KnowSize(model=model):
             return f"Nobody knows how large {model} is: set vramMib of its Model."
         case helping.LongerLimit(agent=agent, short_s=short):
-            return f"A limit that is {seconds(short)} longer for {who(agent)} ({WAIT_LIMIT}): its time ends too early."
+            return f"A limit {seconds(short)} longer, in deployment.env of {who(agent)}: it ends before the turn comes."
