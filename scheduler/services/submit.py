@@ -109,6 +109,8 @@ async def _with_plan(*, ledger: Ledger, call: Call, now: float) -> Call:
 
     Only the plan's own purpose takes it: earlier calls (triage) are merely lent the place.
     """
+    if call.plan is None and not ledger.replica.plans:
+        return call
     plan = ledger.replica.plans.get(call.plan or "") or _plan_of(replica=ledger.replica, call=call)
     if plan is None or call.phase == "triage":
         return replace(call, plan=None)

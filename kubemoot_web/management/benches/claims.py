@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any
 
 from kubemoot_web.management.benches.crowd import Report, crowd, reports
@@ -66,7 +66,10 @@ def one_process(*, callers: int, seconds: float) -> list[Figure]:
     case = f"one process, {callers} callers" if callers > 1 else "one process, one caller"
     goal = ONE_GOAL if callers > 1 else None
     floor = Floor(what=NOTHING, value=report["floor"])
-    return [_rate(case=f"{case}: plan, claim, release", value=report["grants"], floor=floor, goal=goal)]
+    return [
+        _rate(case=f"{case}: plan, claim, release", value=report["grants"], floor=floor, goal=goal),
+        _cpu(case=f"{case}: plan, claim, release", seconds=report["cpu"], grants=report["grants"] * seconds),
+    ]
 
 
 def many_processes(*, seconds: float) -> list[Figure]:
@@ -79,6 +82,7 @@ def many_processes(*, seconds: float) -> list[Figure]:
     return [
         _rate(case=f"{case}: grants", value=grants, floor=Floor(what=NOTHING, value=floor), goal=ALL_GOAL),
         _rate(case=f"{case}: attempts", value=attempts, floor=None, goal=None),
+        _cpu(case=f"{case}: grants", seconds=sum(report["cpu"] for report in done), grants=grants * seconds),
     ]
 
 
@@ -112,7 +116,9 @@ async def _alone(ledger: Ledger, pipe: Connection, options: Mapping[str, Any]) -
         assert settled.ticket is not None
         await _give_back(ledger, settled.ticket)
 
-    return {"floor": floor, "grants": await _per_second(once, callers=options["callers"], seconds=options["s"])}
+    used = process_time()
+    grants = await _per_second(once, callers=options["callers"], seconds=options["s"])
+    return {"floor": floor, "grants": grants, "cpu": process_time() - used}
 
 
 async def _crowded(ledger: Ledger, pipe: Connection, options: Mapping[str, Any]) -> Report:
@@ -138,10 +144,15 @@ async def _crowded(ledger: Ledger, pipe: Connection, options: Mapping[str, Any])
         return dict(done)
     floor = await _per_second(ledger.touch, callers=options["callers"], seconds=FLOOR_S)  # type: ignore[attr-defined]
     done.update(asked=0, granted=0)
-    began = monotonic()
+    began, used = monotonic(), process_time()
     await _per_second(once, callers=options["callers"], seconds=options["s"])
     took = monotonic() - began
-    return {"floor": floor, "grants": done["granted"] / took, "attempts": done["asked"] / took}
+    return {
+        "floor": floor,
+        "grants": done["granted"] / took,
+        "attempts": done["asked"] / took,
+        "cpu": process_time() - used,
+    }
 
 
 async def _claim(ledger: Ledger, *, agent: str) -> Ticket | None:
@@ -187,6 +198,11 @@ async def _until(is_over: Callable[[], bool], work: Callable[[], Awaitable[None]
 
 def _rate(*, case: str, value: float, floor: Floor | None, goal: float | None) -> Figure:
     return Figure(case=case, measure="per second", value=value, unit="/s", goal=goal, better=Better.HIGHER, floor=floor)
+
+
+def _cpu(*, case: str, seconds: float, grants: float) -> Figure:
+    """Make the figure that a machine with other work to do does not spoil: what the processes spend on a grant."""
+    return Figure(case=case, measure="CPU, without Valkey's", value=seconds / max(grants, 1) * 1e6, unit="us each")
 
 
 def _id() -> str:

@@ -30,10 +30,14 @@ COLD = range(40, 50)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What a cluster is like. `with_room`: every third server has free memory for another model."""
+    """What a cluster is like.
+
+    `with_room`: every third server has free memory for another model. `is_full`: every model in memory is in use.
+    """
 
     servers: int
     with_room: bool = False
+    is_full: bool = False
     waiters: int = 0
     groups: int = 20
 
@@ -146,7 +150,8 @@ class Cluster:
             success_rate=self.rng.uniform(0.97, 1.0),
         )
         yield "server", name, to_doc(ServerRecord(config=config, seen=seen, learned=learned))
-        for model in (*[busy] * config.slots, *calm[: TICKETS_PER_SERVER - config.slots]):
+        in_use = len(calm) if shape.is_full else TICKETS_PER_SERVER - config.slots
+        for model in (*[busy] * config.slots, *calm[:in_use]):
             yield self.ticket_row(server=name, model=model)
 
     def _request(self, indexes: Iterable[int], *, step: int = 5) -> CallRequest:

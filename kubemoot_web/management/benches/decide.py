@@ -98,7 +98,7 @@ def _decisions_us(*, cluster: Cluster, ask: Ask, rounds: int) -> list[float]:
 def _crowds(*, slots: int, floor: Floor) -> Iterator[Figure]:
     medians = []
     for waiters in CROWDS:
-        cluster = Cluster(shape=Shape(servers=SIZES[0], waiters=waiters))
+        cluster = Cluster(shape=Shape(servers=SIZES[0], is_full=True, waiters=waiters))
         samples = _freed_slots_us(cluster=cluster, slots=slots)
         medians.append(percentile(samples, 0.5))
         yield from spread(case=f"a freed slot, {waiters:,} waiters", samples=samples, unit="us", floor=floor)
