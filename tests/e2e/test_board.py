@@ -3,13 +3,15 @@
 import os
 import re
 import signal
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.browser import chromium, found_by_axe
-from tests.e2e.conftest import Stack
+from tests.e2e.conftest import LEASE_S, Stack
 
 pytestmark = pytest.mark.e2e
 
@@ -34,16 +36,31 @@ def board(stack: Stack, signed_in: Page) -> Page:
     return signed_in
 
 
-def hold(stack: Stack, **wanted: object) -> dict:
-    """Claim a ticket that must be granted."""
-    status, body = stack.rest.call("POST", "/tickets", {**wanted, "wait": 60})
-    assert status == 201, body
-    return body
+@contextmanager
+def held(stack: Stack, **wanted: object) -> Iterator[dict]:
+    """Claim a ticket that must be granted, keep it alive however slow the machine is, and give it back."""
+    status, ticket = stack.rest.call("POST", "/tickets", {**wanted, "wait": 60})
+    assert status == 201, ticket
+    over = threading.Event()
+
+    def renew() -> None:
+        while not over.wait(LEASE_S / 4):
+            stack.rest.call("POST", f"/tickets/{ticket['id']}/renew")
+
+    renewing = threading.Thread(target=renew)
+    renewing.start()
+    try:
+        yield ticket
+    finally:
+        over.set()
+        renewing.join()
+        assert stack.rest.call("DELETE", f"/tickets/{ticket['id']}", {"ok": True})[0] == 200
 
 
-def give_back(stack: Stack, ticket: dict) -> None:
-    """Release a ticket."""
-    assert stack.rest.call("DELETE", f"/tickets/{ticket['id']}", {"ok": True})[0] == 200
+def call_once(stack: Stack, **wanted: object) -> None:
+    """Make a call and end it at once."""
+    with held(stack, **wanted):
+        pass
 
 
 def web_of(stack: Stack) -> list[int]:
@@ -52,13 +69,12 @@ def web_of(stack: Stack) -> list[int]:
 
 
 def test_a_call_appears_and_goes_within_two_seconds_without_a_reload(stack, board):
-    give_back(stack, hold(stack, agent="researcher"))
+    call_once(stack, agent="researcher")
 
-    ticket = hold(stack, agent="researcher")
-    card = board.locator(f"#server-{ticket['server']}")
-    expect(card.locator(".place.active")).to_contain_text("researcher runs", timeout=SOON_MS)
-    expect(board.locator("#summary")).to_contain_text("1 call running", timeout=SOON_MS)
-    give_back(stack, ticket)
+    with held(stack, agent="researcher") as ticket:
+        card = board.locator(f"#server-{ticket['server']}")
+        expect(card.locator(".place.active")).to_contain_text("researcher runs", timeout=SOON_MS)
+        expect(board.locator("#summary")).to_contain_text("1 call running", timeout=SOON_MS)
     expect(card.locator(".place.active")).to_have_count(0, timeout=SOON_MS)
     expect(card.locator(".place.free")).to_contain_text("1 free slot, idle")
 
@@ -66,64 +82,58 @@ def test_a_call_appears_and_goes_within_two_seconds_without_a_reload(stack, boar
 
 
 def test_whoever_waits_is_told_for_what(stack, board):
-    ticket = hold(stack, agent="researcher")
+    with held(stack, agent="researcher"):
+        status, waiting = stack.rest.call("POST", "/tickets", {"agent": "researcher", "wait": 0})
 
-    status, waiting = stack.rest.call("POST", "/tickets", {"agent": "researcher", "wait": 0})
-
-    assert status == 202
-    expect(board.locator("#line")).to_contain_text("researcher of lab", timeout=SOON_MS)
-    expect(board.locator("#line")).to_contain_text("waiting for a free slot of qwen3:32b", timeout=SOON_MS)
-    expect(board.locator("#line")).to_contain_text("Its slot is taken by researcher.", timeout=SOON_MS)
-    expect(board.locator("#ahead")).to_contain_text("researcher gets a slot of qwen3:32b on", timeout=SOON_MS)
-    expect(board.locator("#waiting-count")).to_have_text("1 call waits.", timeout=SOON_MS)
-    stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
-    expect(board.locator("#waiting-count")).to_have_text("Nobody waits.", timeout=SOON_MS)
-    give_back(stack, ticket)
+        assert status == 202
+        expect(board.locator("#line")).to_contain_text("researcher of lab", timeout=SOON_MS)
+        expect(board.locator("#line")).to_contain_text("waiting for a free slot of qwen3:32b", timeout=SOON_MS)
+        expect(board.locator("#line")).to_contain_text("Its slot is taken by researcher.", timeout=SOON_MS)
+        expect(board.locator("#ahead")).to_contain_text("researcher gets a slot of qwen3:32b on", timeout=SOON_MS)
+        expect(board.locator("#waiting-count")).to_have_text("1 call waits.", timeout=SOON_MS)
+        stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
+        expect(board.locator("#waiting-count")).to_have_text("Nobody waits.", timeout=SOON_MS)
 
 
 def test_what_a_person_opened_stays_open_while_the_board_moves(stack, board):
     """A queue was weighed against the other copy's: why that one lost can be opened, and stays so."""
-    tickets = [hold(stack, agent="researcher"), hold(stack, agent="rules-keeper")]
-    _, waiting = stack.rest.call("POST", "/tickets", {"agent": "analyst", "wait": 0})
-    decision = board.locator("#decisions li", has=board.locator(".verb.queue")).first
-    expect(decision.locator(".weighed li")).to_have_count(2, timeout=5000)
-    expect(decision.locator(".weighed li.taken .cost")).to_have_text(re.compile(r"^[0-9.]+ s$"))
-    decision.locator("summary").click()
-    opened = board.locator(f"#{decision.locator('details').get_attribute('id')}")
+    with held(stack, agent="researcher"), held(stack, agent="rules-keeper"):
+        _, waiting = stack.rest.call("POST", "/tickets", {"agent": "analyst", "wait": 0})
+        decision = board.locator("#decisions li", has=board.locator(".verb.queue")).first
+        expect(decision.locator(".weighed li")).to_have_count(2, timeout=5000)
+        expect(decision.locator(".weighed li.taken .cost")).to_have_text(re.compile(r"^[0-9.]+ s$"))
+        decision.locator("summary").click()
+        opened = board.locator(f"#{decision.locator('details').get_attribute('id')}")
 
-    stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
+        stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
 
-    expect(board.locator("#decisions")).to_contain_text("gave up", timeout=5000)
-    expect(opened).to_have_attribute("open", "")
-    expect(opened.locator("li")).to_contain_text("would take longer")
-    assert board.evaluate("document.activeElement.id") == opened.locator("summary").get_attribute("id")
-    for ticket in tickets:
-        give_back(stack, ticket)
+        expect(board.locator("#decisions")).to_contain_text("gave up", timeout=5000)
+        expect(opened).to_have_attribute("open", "")
+        expect(opened.locator("li")).to_contain_text("would take longer")
+        assert board.evaluate("document.activeElement.id") == opened.locator("summary").get_attribute("id")
 
 
 def test_how_far_a_call_is_is_drawn_without_anything_being_sent(stack, board):
-    give_back(stack, hold(stack, agent="researcher"))  # from now on it is known how long calls take here
-    ticket = hold(stack, agent="researcher")
-    card = board.locator(f"#server-{ticket['server']}")
-    ends = "new Date(Date.now() + 5000).toISOString()"
-    bar = card.locator(".place.active progress")
-    expect(bar).to_have_count(1, timeout=SOON_MS)
+    call_once(stack, agent="researcher")  # from now on it is known how long calls take here
+    with held(stack, agent="researcher") as ticket:
+        card = board.locator(f"#server-{ticket['server']}")
+        ends = "new Date(Date.now() + 5000).toISOString()"
+        bar = card.locator(".place.active progress")
+        expect(bar).to_have_count(1, timeout=SOON_MS)
 
-    bar.evaluate(f"(bar) => {{ bar.dataset.began = new Date().toISOString(); bar.dataset.ends = {ends}; }}")
+        bar.evaluate(f"(bar) => {{ bar.dataset.began = new Date().toISOString(); bar.dataset.ends = {ends}; }}")
 
-    board.wait_for_function("(bar) => bar.value > 0.05 && bar.value < 1", arg=bar.element_handle(), timeout=4000)
-    give_back(stack, ticket)
+        board.wait_for_function("(bar) => bar.value > 0.05 && bar.value < 1", arg=bar.element_handle(), timeout=4000)
 
 
 def test_a_board_full_of_news_has_nothing_that_axe_finds(stack, board):
-    ticket = hold(stack, agent="researcher")
-    _, waiting = stack.rest.call("POST", "/tickets", {"agent": "researcher", "wait": 0})
-    expect(board.locator("#line")).to_contain_text("researcher", timeout=SOON_MS)
-    for scheme in ("light", "dark"):
-        board.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        assert found_by_axe(board) == []
-    stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
-    give_back(stack, ticket)
+    with held(stack, agent="researcher"):
+        _, waiting = stack.rest.call("POST", "/tickets", {"agent": "researcher", "wait": 0})
+        expect(board.locator("#line")).to_contain_text("researcher", timeout=SOON_MS)
+        for scheme in ("light", "dark"):
+            board.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            assert found_by_axe(board) == []
+        stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
 
 
 def test_a_board_whose_server_died_says_so_and_catches_up_by_itself(stack, board):
@@ -134,12 +144,11 @@ def test_a_board_whose_server_died_says_so_and_catches_up_by_itself(stack, board
 
     expect(board.locator("#connection")).to_be_visible(timeout=SOON_MS)
     expect(board.locator("#connection")).to_be_hidden(timeout=BACK_MS)
-    give_back(stack, hold(stack, agent="researcher"))
-    ticket = hold(stack, agent="researcher")
-    card = board.locator(f"#server-{ticket['server']}")
-    expect(card.locator(".place.active")).to_contain_text("researcher runs", timeout=SOON_MS)
-    assert board.evaluate("window.mark") == "not reloaded"
-    give_back(stack, ticket)
+    call_once(stack, agent="researcher")
+    with held(stack, agent="researcher") as ticket:
+        card = board.locator(f"#server-{ticket['server']}")
+        expect(card.locator(".place.active")).to_contain_text("researcher runs", timeout=SOON_MS)
+        assert board.evaluate("window.mark") == "not reloaded"
 
 
 def test_the_board_fits_a_phone_in_both_schemes(board):
