@@ -17,6 +17,7 @@ from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticke
 Doc = dict[str, Any]
 T = TypeVar("T")
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}
+_KEYS: dict[type[Any], frozenset[str]] = {}
 
 
 def to_doc(value: Any) -> Any:
@@ -93,6 +94,7 @@ def use(doc: Mapping[str, Any]) -> Use:
 def _names(kind: type[Any]) -> tuple[str, ...]:
     if kind not in _FIELDS:
         _FIELDS[kind] = tuple(field.name for field in fields(kind))
+        _KEYS[kind] = frozenset(_FIELDS[kind])
     return _FIELDS[kind]
 
 
@@ -107,7 +109,8 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan
 
 
 def _plain(kind: type[T], doc: Mapping[str, Any], **readers: Callable[[Any], Any]) -> T:
-    known = {name: doc[name] for name in _names(kind) if name in doc}
+    names = _names(kind)
+    known = dict(doc) if doc.keys() == _KEYS[kind] else {name: doc[name] for name in names if name in doc}
     for name, read in readers.items():
         if name in known:
             known[name] = read(known[name])
