@@ -7,40 +7,23 @@ ledger checks each.
 
 from bisect import insort
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from operator import itemgetter
 
 from scheduler.core import draining
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.decisions import Decision, Evict, Grant, Join, Load, Queue, Reason, StandAside, Use, Wait
+from scheduler.core.decisions import Decision, Evict, Grant, Load, Queue, Reason, StandAside, Wait
 from scheduler.core.explain import trace_json
 from scheduler.core.granting import ticket_for
-from scheduler.core.ledger import Change, DrainChange, GrantChange, StandAsideChange, WaitChange
+from scheduler.core.ledger import Change, DrainChange, GrantChange, StandAsideChange
 from scheduler.core.line import Copy, Group, Queued
 from scheduler.core.overdue import overdue_loads
-from scheduler.core.placement.decide import decide, place_now
-from scheduler.core.placement.held import held_decision
+from scheduler.core.passing import Pass
+from scheduler.core.placement.targets import may_move
 from scheduler.core.snapshot import ClusterSnapshot
-from scheduler.core.types import CallRequest, Ticket, Turn, Waiter
+from scheduler.core.telling import describe
+from scheduler.core.types import Ticket, Waiter
 from scheduler.core.waiting_line import WaitingLine, line_of
-
-
-@dataclass(kw_only=True)
-class _Pass:
-    """What one pass works on: the folded snapshot, the groups that still wait, the changes so far.
-
-    `line` stays as it was before the pass; `gone` are those of it who wait no longer.
-    """
-
-    snapshot: ClusterSnapshot
-    config: SchedulerConfig
-    held: Mapping[str, Ticket]
-    line: WaitingLine
-    waiting: list[Group]
-    gone: set[str] = field(default_factory=set)
-    changes: list[Change] = field(default_factory=list)
-    decisions: dict[str, Decision] = field(default_factory=dict)
-    requests: dict[str, CallRequest] = field(default_factory=dict)
 
 
 def plan(
@@ -68,7 +51,7 @@ def plan(
         line.settle(now=snapshot.now, contexts=snapshot.index.known_contexts, is_weighted=is_weighted)
     else:
         line = line_of(waiters=waiters, snapshot=snapshot, config=config, is_weighted=is_weighted)
-    work = _Pass(snapshot=snapshot, config=config, held=held, line=line, waiting=[])
+    work = Pass(snapshot=snapshot, config=config, held=held, line=line, waiting=[])
     _end_drains(work)
     holders = {ticket.agent for ticket in held.values()}
     work.waiting = line.groups(holders=holders, drains=work.snapshot.index.drains.values())
@@ -76,53 +59,20 @@ def plan(
         pass
     past_limit = line.past_limit(now=snapshot.now)
     work.changes.extend(overdue_loads(snapshot=snapshot, waiters=past_limit, config=config))
-    _describe(work)
+    for group in work.waiting:
+        describe(work, group=group)
     _drain(work)
     return tuple(work.changes), work.snapshot
 
 
-def _request(work: _Pass, waiter: Waiter, turn: Turn) -> CallRequest:
-    request = work.requests.get(waiter.id)
-    if request is None:
-        request = work.requests[waiter.id] = waiter.request(turn=turn)
-    return request
-
-
-def _decide(work: _Pass, turn: Turn, waiter: Waiter) -> Decision:
-    request = _request(work, waiter, turn)
-    ticket = None if waiter.plan is None else work.held.get(waiter.plan)
-    if ticket is None:
-        return decide(request=request, snapshot=work.snapshot)
-    decision = held_decision(snapshot=work.snapshot, request=request, ticket=ticket)
-    if decision is not None:
-        return decision
-    return decide(request=request, snapshot=_given_back(work, ticket))
-
-
-def _place_now(work: _Pass, turn: Turn, waiter: Waiter) -> Use | Join | None:
-    request = _request(work, waiter, turn)
-    ticket = None if waiter.plan is None else work.held.get(waiter.plan)
-    if ticket is None:
-        return place_now(request=request, snapshot=work.snapshot)
-    decision = held_decision(snapshot=work.snapshot, request=request, ticket=ticket)
-    if decision is not None:
-        return decision if isinstance(decision, Use | Join) else None
-    return place_now(request=request, snapshot=_given_back(work, ticket))
-
-
-def _given_back(work: _Pass, ticket: Ticket) -> ClusterSnapshot:
-    """Make the snapshot for a call whose held place is no good any more: as if it had been given back."""
-    return work.snapshot.without_ticket(server=ticket.server, ticket=ticket.id)
-
-
-def _grant_slots(work: _Pass) -> bool:
+def _grant_slots(work: Pass) -> bool:
     """Give free slots to the first in line, until none of the groups can use one. Say whether any was given."""
     granted = False
     asked: list[Group] = []
     line = list(work.waiting)
     while line:
         group = line.pop(0)
-        decision = _place_now(work, group.order, group.head)
+        decision = work.place_now(turn=group.order, waiter=group.head)
         if decision is None:
             asked.append(group)
             continue
@@ -136,7 +86,7 @@ def _grant_slots(work: _Pass) -> bool:
     return granted
 
 
-def _grant_load(work: _Pass) -> bool:
+def _grant_load(work: Pass) -> bool:
     """Begin the most urgent load or eviction, if any group wants one."""
     _count_newcomers(work)
     # Where everybody queues follows from the line alone, first to last: what they were told before does not count.
@@ -144,7 +94,7 @@ def _grant_load(work: _Pass) -> bool:
     work.snapshot = work.snapshot.with_queues(queues)
     wanting = []
     for group in work.waiting:
-        decision, place = _decide(work, group.order, group.head), 0
+        decision, place = work.decide(turn=group.order, waiter=group.head), 0
         work.decisions[group.head.id] = decision
         if isinstance(decision, Queue):
             copy = (decision.server, decision.model)
@@ -165,19 +115,21 @@ def _grant_load(work: _Pass) -> bool:
     return True
 
 
-def _first_to_move(work: _Pass, group: Group, queue: Decision) -> tuple[int, Decision]:
+def _first_to_move(work: Pass, group: Group, queue: Decision) -> tuple[int, Decision]:
     """Find the first member of a group that queues so far behind its head that moving a model pays; else the head.
 
     The further behind, the longer the wait: the last member answers for all, and halving finds the first.
     """
     last = len(group) - 1
-    decision = _decide(work, *group.member(last))
+    if not may_move(snapshot=work.snapshot, candidates=work.request(turn=group.order, waiter=group.head).acceptable):
+        return 0, queue
+    decision = _decide_member(work, group, last)
     if not isinstance(decision, Load | Evict):
         return 0, queue
     first, place = 0, last
     while place - first > 1:
         middle = (first + place) // 2
-        found = _decide(work, *group.member(middle))
+        found = _decide_member(work, group, middle)
         if isinstance(found, Load | Evict):
             place, decision = middle, found
         else:
@@ -185,18 +137,23 @@ def _first_to_move(work: _Pass, group: Group, queue: Decision) -> tuple[int, Dec
     return place, decision
 
 
-def _count_newcomers(work: _Pass) -> None:
+def _decide_member(work: Pass, group: Group, place: int) -> Decision:
+    turn, waiter = group.member(place)
+    return work.decide(turn=turn, waiter=waiter)
+
+
+def _count_newcomers(work: Pass) -> None:
     """Let what newcomers wait for protect it: the ledger does not know yet what they were told."""
     for group in work.waiting:
-        newcomers = work.line.members(group, told=lambda told: not told[0], besides=work.gone)
+        newcomers = work.line.newcomers(group, besides=work.gone)
         if newcomers:
-            decision = _decide(work, group.order, group.head)
+            decision = work.decide(turn=group.order, waiter=group.head)
             if isinstance(decision, Queue | Wait):
                 waiting = {waiter.id: waiter.arrived_at for waiter in newcomers}
                 work.snapshot = work.snapshot.with_waiting(model=decision.model, waiting=waiting)
 
 
-def _grant(work: _Pass, waiter: Waiter, decision: Grant) -> None:
+def _grant(work: Pass, waiter: Waiter, decision: Grant) -> None:
     ticket, load = ticket_for(waiter=waiter, decision=decision, snapshot=work.snapshot)
     planned = None if waiter.plan is None else work.held.get(waiter.plan)
     if planned is not None:
@@ -210,7 +167,7 @@ def _grant(work: _Pass, waiter: Waiter, decision: Grant) -> None:
     _leave(work, waiter)
 
 
-def _leave(work: _Pass, waiter: Waiter) -> None:
+def _leave(work: Pass, waiter: Waiter) -> None:
     """Let go of what stood for a waiter: the demand that protects a model, and its drain."""
     work.gone.add(waiter.id)
     for model in dict.fromkeys((waiter.model, *(candidate.model for candidate in waiter.candidates))):
@@ -221,7 +178,7 @@ def _leave(work: _Pass, waiter: Waiter) -> None:
     work.decisions.pop(waiter.id, None)
 
 
-def _stand_aside(work: _Pass) -> bool:
+def _stand_aside(work: Pass) -> bool:
     """End the waits of heads that can never be placed, and of everybody past the limit. Say whether any ended."""
     now = work.snapshot.now
     is_due = any(w.is_waiting and w.id not in work.gone for w in work.line.past_limit(now=now))
@@ -253,22 +210,7 @@ def _stand_aside(work: _Pass) -> bool:
     return ended
 
 
-def _describe(work: _Pass) -> None:
-    """Write down for each waiter what it waits for, where that has changed."""
-    for group in work.waiting:
-        head, decision = group.head, work.decisions[group.head.id]
-        assert isinstance(decision, Queue | Wait)
-        server = decision.server if isinstance(decision, Queue) else None
-        changed = work.line.members(group, told=(decision.model, decision.action).__ne__, besides=work.gone)
-        if head.server != server and head not in changed:
-            changed.insert(0, head)
-        trace = trace_json(decision) if changed else ""
-        for waiter in changed:
-            described = replace(waiter, model=decision.model, server=server, action=decision.action)
-            work.changes.append(WaitChange(waiter=described, trace=trace))
-
-
-def _end_drains(work: _Pass) -> None:
+def _end_drains(work: Pass) -> None:
     """End drains whose waiter waits no longer, or whose server is closed to calls."""
     for name, drain in sorted(work.snapshot.index.drains.items(), key=itemgetter(0)):
         server = work.snapshot.servers[name]
@@ -277,7 +219,7 @@ def _end_drains(work: _Pass) -> None:
             work.snapshot = work.snapshot.with_server(replace(server, drain=None))
 
 
-def _drain(work: _Pass) -> None:
+def _drain(work: Pass) -> None:
     """Begin drains for the oldest waiters of each class that only models in use or waited for keep out."""
     drained = work.snapshot.drained_for
     allowed = draining.drains_allowed(snapshot=work.snapshot)

@@ -169,6 +169,11 @@ class Server:
         return self.free_mib + sum(self.local_footprint(resident.model) or 0 for resident in self.idle_copies)
 
     @once
+    def largest_idle_mib(self) -> int:
+        """Give the most that unloading a single idle resident frees."""
+        return max((self.local_footprint(resident.model) or 0 for resident in self.idle_copies), default=0)
+
+    @once
     def price_facts(self) -> tuple[float | None, ...]:
         """List what the price of a load here rests on."""
         return (self.usable_mib, self.can_load, self.load_rate, self.failure_rate, self.call_seconds, self.weight)

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import islice, takewhile
 from operator import itemgetter
 from typing import TypeVar
 
@@ -140,19 +140,25 @@ class WaitingLine:
                 found.extend(_parts(whole, holders=holders, drains=drains))
         return sorted(found, key=lambda group: group.order)
 
-    def members(self, group: Group, *, told: Callable[[Told], bool], besides: Collection[str]) -> list[Waiter]:
-        """List the members of a group that were told something of this kind, in their order, `besides` left out."""
-        if group.told is None:
-            return [waiter for waiter in group.members if told((waiter.model, waiter.action))]
-        kinds = [ids for kind, ids in group.told.items() if told(kind)]
-        return [
-            self._waiters[key] for key in sorted((k for ids in kinds for k in ids if k not in besides), key=self.turn)
-        ]
+    def newcomers(self, group: Group, *, besides: Collection[str]) -> list[Waiter]:
+        """List the members of a group that were told nothing yet, `besides` left out."""
+        return list(self._members(group, told=lambda told: not told[0], besides=besides))
+
+    def told_otherwise(self, group: Group, *, told: Told, besides: Collection[str], at_most: int) -> list[Waiter]:
+        """List members of a group that were told anything else, `besides` left out."""
+        found = self._members(group, told=lambda each: each[0] != "" and each != told, besides=besides)
+        return list(islice(found, at_most))
 
     def past_limit(self, *, now: float) -> list[Waiter]:
         """List everybody whose limit has come, those granted included."""
         end = bisect_right(self._limits, now, key=itemgetter(0))
         return [self._waiters[key] for _, key in self._limits[:end]]
+
+    def _members(self, group: Group, *, told: Callable[[Told], bool], besides: Collection[str]) -> Iterator[Waiter]:
+        if group.told is None:
+            return (waiter for waiter in group.members if told((waiter.model, waiter.action)))
+        kinds = [ids for kind, ids in group.told.items() if told(kind)]
+        return (self._waiters[key] for ids in kinds for key in ids if key not in besides)
 
     def _stand(self, waiter: Waiter) -> None:
         turn = turn_of(waiter=waiter, now=self._now, config=self._config, is_weighted=self._is_weighted)

@@ -1,4 +1,8 @@
-"""`manage.py bench decide`: how fast the core decides, without ledger, network or process around it."""
+"""`manage.py bench decide`: how fast the core decides, without ledger, network or process around it.
+
+House rules: a decision includes the fresh picture that it is made on, after something changed; times are of this
+thread's processor, so that other programs on the machine do not count.
+"""
 
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +17,7 @@ from scheduler.core.types import CallRequest
 from scheduler.services.cycle import plan_changes
 
 US = 1e6
-SIZES = (100, 1000)
+SERVERS = (100, 1000)
 CROWDS = (100, 10_000)
 LARGER_MAY_COST = 4.0
 MORE_WAITERS_MAY_COST = 3.0
@@ -28,12 +32,14 @@ class DecideBench:
     """Decisions on this process's replica, and planning for those who wait."""
 
     name = "decide"
-    help = "Decide on a replica of 100 and of 1,000 servers, and serve a freed slot with 100 and with 10,000 waiters."
+    help = "Decide on a replica of few and of many servers, and serve a freed slot with few and with many waiters."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the arguments."""
         parser.add_argument("--rounds", type=int, default=2000, help="decisions of each kind (default: 2000)")
         parser.add_argument("--slots", type=int, default=200, help="slots to free for each crowd (default: 200)")
+        _add_sizes(parser, "--servers", default=SERVERS, of="clusters")
+        _add_sizes(parser, "--waiters", default=CROWDS, of="crowds")
 
     def run(self, *, options: Mapping[str, Any], progress: Progress) -> Sequence[Figure]:
         """Measure."""
@@ -46,10 +52,65 @@ class DecideBench:
             ("unload or queue", Cluster.weighed_request, False, 200.0),
         ):
             progress(f"Deciding: {case} ...")
-            figures.extend(_sizes(case=case, ask=ask, with_room=with_room, goal=goal, rounds=rounds, floor=floor))
+            few, many = (
+                _decisions_us(
+                    cluster=Cluster(shape=Shape(servers=servers, with_room=with_room)), ask=ask, rounds=rounds
+                )
+                for servers in options["servers"]
+            )
+            figures.extend(
+                _compared(
+                    cases=[f"{case}, {servers:,} servers" for servers in options["servers"]],
+                    samples=(few, many),
+                    floor=floor,
+                    median_goal=goal,
+                    larger_may_cost=LARGER_MAY_COST,
+                )
+            )
         progress("Freeing slots ...")
-        figures.extend(_crowds(slots=slots, floor=floor))
+        few, many = (
+            _freed_slots_us(
+                cluster=Cluster(shape=Shape(servers=options["servers"][0], is_full=True, waiters=waiters)), slots=slots
+            )
+            for waiters in options["waiters"]
+        )
+        figures.extend(
+            _compared(
+                cases=[f"a freed slot, {waiters:,} waiters" for waiters in options["waiters"]],
+                samples=(few, many),
+                floor=floor,
+                median_goal=None,
+                larger_may_cost=MORE_WAITERS_MAY_COST,
+            )
+        )
         return figures
+
+
+def _add_sizes(parser: ArgumentParser, option: str, *, default: tuple[int, int], of: str) -> None:
+    parser.add_argument(
+        option,
+        type=int,
+        nargs=2,
+        default=default,
+        metavar=("FEW", "MANY"),
+        help=f"sizes of the two {of} (default: {default[0]} {default[1]})",
+    )
+
+
+def _compared(
+    *,
+    cases: Sequence[str],
+    samples: tuple[Sequence[float], Sequence[float]],
+    floor: Floor,
+    median_goal: float | None,
+    larger_may_cost: float,
+) -> Iterator[Figure]:
+    """Give both cases' figures, and how many times the smaller the larger one costs."""
+    for case, measured, times in zip(cases, samples, (1, larger_may_cost), strict=True):
+        goals = (None, None) if median_goal is None else (median_goal * times, P99_GOAL_US * times)
+        yield from spread(case=case, samples=measured, unit="us", floor=floor, median_goal=goals[0], p99_goal=goals[1])
+    few, many = (percentile(measured, 0.5) for measured in samples)
+    yield Figure(case=cases[1], measure="median, to the other", value=many / few, unit="x", goal=larger_may_cost)
 
 
 def _floor_us(*, rounds: int) -> float:
@@ -65,24 +126,6 @@ def _floor_us(*, rounds: int) -> float:
     return percentile(samples, 0.5)
 
 
-def _sizes(*, case: str, ask: Ask, with_room: bool, goal: float, rounds: int, floor: Floor) -> Iterator[Figure]:
-    medians = []
-    for servers in SIZES:
-        cluster = Cluster(shape=Shape(servers=servers, with_room=with_room))
-        samples = _decisions_us(cluster=cluster, ask=ask, rounds=rounds)
-        medians.append(percentile(samples, 0.5))
-        is_first = servers == SIZES[0]
-        yield from spread(
-            case=f"{case}, {servers:,} servers",
-            samples=samples,
-            unit="us",
-            floor=floor,
-            median_goal=goal if is_first else goal * LARGER_MAY_COST,
-            p99_goal=P99_GOAL_US if is_first else P99_GOAL_US * LARGER_MAY_COST,
-        )
-    yield Figure(case=case, measure="1,000 to 100", value=medians[1] / medians[0], unit="x", goal=LARGER_MAY_COST)
-
-
 def _decisions_us(*, cluster: Cluster, ask: Ask, rounds: int) -> list[float]:
     """Time a fresh picture and a decision on it, after each time one call ended and another began somewhere."""
     samples = []
@@ -93,17 +136,6 @@ def _decisions_us(*, cluster: Cluster, ask: Ask, rounds: int) -> list[float]:
         decide(request=request, snapshot=cluster.replica.snapshot(now=NOW))
         samples.append((thread_time() - began) * US)
     return samples[WARM_UP:]
-
-
-def _crowds(*, slots: int, floor: Floor) -> Iterator[Figure]:
-    medians = []
-    for waiters in CROWDS:
-        cluster = Cluster(shape=Shape(servers=SIZES[0], is_full=True, waiters=waiters))
-        samples = _freed_slots_us(cluster=cluster, slots=slots)
-        medians.append(percentile(samples, 0.5))
-        yield from spread(case=f"a freed slot, {waiters:,} waiters", samples=samples, unit="us", floor=floor)
-    ratio = medians[1] / medians[0]
-    yield Figure(case="a freed slot", measure="10,000 to 100", value=ratio, unit="x", goal=MORE_WAITERS_MAY_COST)
 
 
 def _freed_slots_us(*, cluster: Cluster, slots: int) -> list[float]:

@@ -4,11 +4,14 @@ The choice is exact and takes polynomial time: a server with many small models m
 """
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from scheduler.core.placement.demand import Need, need_by
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest
+
+HANDFUL = 5
 
 
 class Victim(NamedTuple):  # not a dataclass: many are looked at for each that goes
@@ -69,7 +72,9 @@ def fewest_least_needed(*, victims: Sequence[Victim], room_mib: float) -> tuple[
     count = _fewest(sizes=sorted((v.footprint_mib for v in victims), reverse=True), room_mib=room_mib)
     if count is None:
         return None
-    # 2. and 3. Each choice is the least one that can still be completed.
+    # 2. and 3. Of a handful all sets are compared; else each choice is the least one that can still be completed.
+    if len(victims) <= HANDFUL:
+        return _least_of_all(victims=victims, count=count, room_mib=room_mib)
     picks = _least_needs(victims=victims, count=count, room_mib=room_mib)
     return _least_names(victims=victims, picks=picks, room_mib=room_mib)
 
@@ -81,6 +86,12 @@ def _fewest(*, sizes: Sequence[int], room_mib: float) -> int | None:
         if total >= room_mib:
             return count
     return None
+
+
+def _least_of_all(*, victims: Sequence[Victim], count: int, room_mib: float) -> tuple[Victim, ...]:
+    enough = (some for some in combinations(victims, count) if sum(v.footprint_mib for v in some) >= room_mib)
+    best = min(enough, key=lambda some: (sorted(v.need for v in some), sorted(v.model for v in some)))
+    return tuple(sorted(best, key=lambda v: (v.need, v.model)))
 
 
 def _least_needs(*, victims: Sequence[Victim], count: int, room_mib: float) -> dict[Need, int]:

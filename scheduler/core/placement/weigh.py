@@ -6,7 +6,6 @@ among them is not looked at any closer than its bound.
 
 from bisect import insort
 from collections.abc import Iterator, Sequence
-from heapq import merge
 from math import inf
 from typing import NamedTuple
 
@@ -15,12 +14,11 @@ from scheduler.core.placement import fit
 from scheduler.core.placement.cost import UNLOAD_S, evict_cost
 from scheduler.core.placement.estimates import rest_of_call, wait_seconds
 from scheduler.core.placement.eviction import Victim, fewest_least_needed, idle_victims, one_victim
-from scheduler.core.prices import COST_DIGITS, FAILURE_S, UNUSED_ROOM_S, Price, PricedLoad, has_price, price_of
+from scheduler.core.placement.targets import Target, may_move, priced, targets_of
+from scheduler.core.prices import COST_DIGITS, FAILURE_S, UNUSED_ROOM_S, Price
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Candidate
 
-FEW = 16
-"""So few servers are priced on the spot rather than looked for in the prices of all."""
 BOUND_SLACK_S = 1e-6
 """A bound is a sum in another order than the cost: so much more than their last bits can differ."""
 
@@ -42,15 +40,17 @@ class _Way(NamedTuple):  # not a dataclass: these are sorted by the hundred
 
 def weigh(*, snapshot: ClusterSnapshot, request: CallRequest, left: Sequence[Candidate]) -> Decision:
     """Take the cheapest way for candidates without a free slot or a load to join; wait where there is none."""
-    targets = tuple(c for c in left if c.score == left[0].score)
+    best = tuple(c for c in left if c.score == left[0].score)
+    has_room = may_move(snapshot=snapshot, candidates=best)
+    targets = targets_of(snapshot=snapshot, candidates=best) if has_room else ()
     ways = _loads(snapshot=snapshot, request=request, targets=targets)
     if ways:
         # 4. Free memory somewhere: only the targets' own copies are worth queueing on.
-        ways += _queues(snapshot=snapshot, request=request, candidates=targets)
+        ways += _queues(snapshot=snapshot, request=request, candidates=best)
     else:
         # 5. No free memory: any acceptable copy, or unloading.
-        queues = sorted(_queues(snapshot=snapshot, request=request, candidates=left))
-        ways = _evictions(snapshot=snapshot, request=request, targets=targets, queues=queues)
+        ways = sorted(_queues(snapshot=snapshot, request=request, candidates=left))
+        ways = _evictions(snapshot=snapshot, request=request, targets=targets, queues=ways)
     if not ways:
         # 6. Neither.
         return Wait(model=left[0].model)
@@ -127,54 +127,25 @@ def _waits(*, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candid
         yield Price(round(cost_s, COST_DIGITS), -server.weight, name, cost_s)
 
 
-def _loads(*, snapshot: ClusterSnapshot, request: CallRequest, targets: Sequence[Candidate]) -> list[_Way]:
+def _loads(*, snapshot: ClusterSnapshot, request: CallRequest, targets: Sequence[Target]) -> list[_Way]:
     """Price a load of every target on every server with free memory for it; give the best few."""
     ways = []
-    for rank, target in enumerate(targets):
-        model = target.model
+    for target in targets:
+        model = target.candidate.model
         is_second_copy = _has_open_copy(snapshot=snapshot, model=model)
         allowed = 0
-        for price, footprint in _priced(snapshot=snapshot, model=model, is_second_copy=is_second_copy, idle_too=False):
+        for price, footprint in priced(snapshot=snapshot, target=target, is_second=is_second_copy, idle_too=False):
             server = snapshot.servers[price.server]
             free_mib = server.free_mib if server.free_mib is not None else snapshot.free_mib(server)
             if free_mib is None or free_mib < footprint:
                 continue
-            if fit.may_load(server=server, candidate=target, request=request):
+            if fit.may_load(server=server, candidate=target.candidate, request=request):
                 key, lightness, name, cost_s = price
-                ways.append(_Way(key, True, 0, rank, lightness, name, model, cost_s, footprint, ()))
+                ways.append(_Way(key, True, 0, target.rank, lightness, name, model, cost_s, footprint, ()))
                 allowed += 1
                 if allowed == TRACE_OPTIONS:
                     break
     return ways
-
-
-def _priced(
-    *, snapshot: ClusterSnapshot, model: str, is_second_copy: bool, idle_too: bool
-) -> Iterator[tuple[Price, int]]:
-    """Go through what loading a model costs and its footprint, the cheapest servers first.
-
-    All servers with the memory are among them, and others; `idle_too`: those with the memory once idle residents go.
-    """
-    index, servers = snapshot.index, snapshot.servers
-    shared = snapshot.shared_footprint(model)
-    special = index.unsure.union(index.holders.get(model, ()))
-    # Where a server has a size of its own for the model, or does not know all that it holds, it is asked itself.
-    own = [
-        (price_of(server=server, load=PricedLoad(mib=footprint, is_second_copy=is_second_copy)), footprint)
-        for server in map(servers.__getitem__, special)
-        if model not in server.occupied and has_price(server)
-        if (footprint := snapshot.footprint(server=server, model=model)) is not None
-    ]
-    if shared is None:
-        return iter(sorted(own))
-    load = PricedLoad(mib=shared, is_second_copy=is_second_copy)
-    rooms = index.with_room(shared) if idle_too else index.with_free(shared)
-    if len(rooms) <= FEW:
-        few = [(price_of(server=servers[name], load=load), shared) for _, name in rooms if name not in special]
-        return iter(sorted(few + own))
-    prices = index.prices.cheapest_first(load=load, servers=servers)
-    others = ((price, shared) for price in prices if price.server not in special)
-    return merge(others, sorted(own)) if own else others
 
 
 def _has_open_copy(*, snapshot: ClusterSnapshot, model: str) -> bool:
@@ -183,26 +154,30 @@ def _has_open_copy(*, snapshot: ClusterSnapshot, model: str) -> bool:
 
 
 def _evictions(
-    *, snapshot: ClusterSnapshot, request: CallRequest, targets: Sequence[Candidate], queues: Sequence[_Way]
+    *, snapshot: ClusterSnapshot, request: CallRequest, targets: Sequence[Target], queues: Sequence[_Way]
 ) -> list[_Way]:
     """Price unloading idle models for every target on every server that could hold it; give the best few ways.
 
     Servers are looked at in the order of the least that it could cost there, until that is too much to be named.
     """
     ways = list(queues[:TRACE_OPTIONS])
-    for rank, target in enumerate(targets):
-        for price, footprint in _priced(snapshot=snapshot, model=target.model, is_second_copy=False, idle_too=True):
+    for target in targets:
+        for price, footprint in priced(snapshot=snapshot, target=target, is_second=False, idle_too=True):
             worst_s = ways[-1].cost_s + BOUND_SLACK_S if len(ways) == TRACE_OPTIONS else inf
             if price.cost_s - UNUSED_ROOM_S + UNLOAD_S > worst_s:
                 break
             server = snapshot.servers[price.server]
             if server.room_mib is not None and server.room_mib < footprint:
                 continue
-            # The load, one victim that nobody needs again, the risk.
-            if server.load_seconds(footprint) + UNLOAD_S + FAILURE_S * server.failure_rate > worst_s:
+            if _least_cost(server=server, footprint=footprint) > worst_s:
                 continue
             way = _eviction(
-                snapshot=snapshot, request=request, targets=targets, rank=rank, server=server, footprint=footprint
+                snapshot=snapshot,
+                request=request,
+                preferred=targets[0].candidate,
+                target=target,
+                server=server,
+                footprint=footprint,
             )
             if way is not None:
                 insort(ways, way)
@@ -210,27 +185,33 @@ def _evictions(
     return ways
 
 
+def _least_cost(*, server: Server, footprint: int) -> float:
+    """Price the load, the fewest victims that could do if nobody needed them again, and the risk."""
+    is_one_enough = server.free_mib is None or footprint - server.free_mib <= server.largest_idle_mib
+    unloads_s = UNLOAD_S if is_one_enough else 2 * UNLOAD_S
+    return server.load_seconds(footprint) + unloads_s + FAILURE_S * server.failure_rate
+
+
 def _eviction(
     *,
     snapshot: ClusterSnapshot,
     request: CallRequest,
-    targets: Sequence[Candidate],
-    rank: int,
+    preferred: Candidate,
+    target: Target,
     server: Server,
     footprint: int,
 ) -> _Way | None:
-    target, free = targets[rank], snapshot.free_mib(server)
-    if free is None or not fit.may_load(server=server, candidate=target, request=request):
+    free = snapshot.free_mib(server)
+    if free is None or not fit.may_load(server=server, candidate=target.candidate, request=request):
         return None
-    victims = _victims(
-        snapshot=snapshot, request=request, preferred=targets[0], server=server, room_mib=footprint - free
-    )
+    room_mib = footprint - free
+    victims = _victims(snapshot=snapshot, request=request, preferred=preferred, server=server, room_mib=room_mib)
     if victims is None:
         return None
     cost_s = evict_cost(server=server, footprint_mib=footprint, victims=victims)
     evicts = tuple(victim.model for victim in victims)
-    key, lightness = round(cost_s, COST_DIGITS), -server.weight
-    return _Way(key, True, len(victims), rank, lightness, server.name, target.model, cost_s, footprint, evicts)
+    key, lightness, model = round(cost_s, COST_DIGITS), -server.weight, target.candidate.model
+    return _Way(key, True, len(victims), target.rank, lightness, server.name, model, cost_s, footprint, evicts)
 
 
 def _victims(

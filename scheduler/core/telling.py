@@ -1,0 +1,33 @@
+"""Telling those who wait what they wait for now: each newcomer at once, a crowd bit by bit.
+
+What a waiter was told is for people, and for the models that are kept because somebody waits for them. It decides
+nothing about its own place, so a long line need not be rewritten whenever its head changes its mind.
+"""
+
+from dataclasses import replace
+
+from scheduler.core.decisions import Queue, Wait
+from scheduler.core.explain import trace_json
+from scheduler.core.ledger import WaitChange
+from scheduler.core.line import Group
+from scheduler.core.passing import Pass
+
+TOLD_AT_ONCE = 50
+"""So many members of a group, besides its head and newcomers, are told something else at a time."""
+
+
+def describe(work: Pass, *, group: Group) -> None:
+    """Write down for the members of a group what they wait for, where that has changed."""
+    head, decision = group.head, work.decisions[group.head.id]
+    assert isinstance(decision, Queue | Wait)
+    server = decision.server if isinstance(decision, Queue) else None
+    told = (decision.model, decision.action)
+    newcomers = work.line.newcomers(group, besides=work.gone)
+    others = work.line.told_otherwise(group, told=told, besides=work.gone, at_most=TOLD_AT_ONCE)
+    changed = {waiter.id: waiter for waiter in (*newcomers, *others)}
+    if head.server != server or (head.model, head.action) != told:
+        changed[head.id] = head
+    trace = trace_json(decision) if changed else ""
+    for waiter in sorted(changed.values(), key=lambda waiter: work.line.turn(waiter.id)):
+        described = replace(waiter, model=decision.model, server=server, action=decision.action)
+        work.changes.append(WaitChange(waiter=described, trace=trace))
