@@ -122,6 +122,10 @@ class WaitingLine:
         """Count those who were told to queue on a copy."""
         return len(self._queues.get(copy, ()))
 
+    def of_agent(self, agent: str) -> list[Waiter]:
+        """List an agent's calls that wait."""
+        return [self._waiters[key] for key in self._by_agent.get(agent, ())]
+
     def groups(self, *, holders: Collection[str], drains: Collection[Drain]) -> list[Group]:
         """Sort those who wait into groups, the group whose head comes first leading.
 

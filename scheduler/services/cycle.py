@@ -57,8 +57,13 @@ async def _drop_useless_plans(*, ledger: Ledger, now: float) -> None:
     if not replica.waiters or not replica.plans:
         return
     held = held_tickets(replica=replica)
+    if not held:
+        return
     snapshot = replica.snapshot(now=now)
-    useless = useless_plans(snapshot=snapshot, waiters=replica.waiters.values(), held=held)
+    own_calls = [
+        waiter for agent in {ticket.agent for ticket in held.values()} for waiter in replica.line.of_agent(agent)
+    ]
+    useless = useless_plans(snapshot=snapshot, waiters=own_calls, held=held)
     for plan in useless:
         await ledger.drop_plan(plan=plan, now=now)
     if useless:
