@@ -62,6 +62,7 @@ SCENES = (
             Part(crew="lab", agents=(RESEARCHER,), pause_s=0.0, is_selected=False),
             Part(crew="studio", agents=(RULES_KEEPER, SCOUT), pause_s=0.0),
             Part(crew="studio", agents=(RULES_KEEPER,), pause_s=0.0, begins_after_s=2.0, is_selected=False),
+            Part(crew="studio", agents=(SCOUT,), pause_s=0.0, begins_after_s=2.0, is_selected=False),
             Part(crew="archive", agents=(ARCHIVIST,), pause_s=10.0, begins_after_s=1.0, is_selected=False, is_job=True),
         ),
     ),
