@@ -121,9 +121,10 @@ def model_sheet_of(
     """Show a model that anybody has heard of; None for any other name."""
     snapshot = replica.snapshot(now=now)
     palette = palette_of(replica)
-    disks = any(name in (record.seen.models or ()) for record in replica.servers.values())
+    on_disk = any(name in (record.seen.models or ()) for record in replica.servers.values())
+    in_memory = any(True for _ in snapshot.holding(name))
     demand = snapshot.demand_of(name)
-    is_known = registration.names or tuple(snapshot.holding(name)) or disks or calls or uses or demand.waiting
+    is_known = registration.names or in_memory or on_disk or calls or uses or demand.waiting
     if not is_known:
         return None
     rooms = rooms_for(snapshot=snapshot, candidate=Candidate(model=name, score=0, servers=registration.servers))
