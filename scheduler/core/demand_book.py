@@ -122,7 +122,9 @@ class LiveDemand(Mapping[str, Demand]):
         )
 
     def _count(self, use: Use | None) -> float:
-        return 0.0 if use is None else decayed(use=use, now=self._now, half_life_s=self._half_life_s)
+        if use is None or use.count <= 0:
+            return 0.0
+        return decayed(use=use, now=self._now, half_life_s=self._half_life_s)
 
 
 class ChangedDemand(Mapping[str, Demand]):

@@ -7,7 +7,7 @@ from the index before, and is equal to one made afresh (the tests hold it to tha
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from scheduler.core.once import once
 from scheduler.core.prices import Prices
@@ -21,8 +21,7 @@ Room = tuple[int, str]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Facts:
+class Facts(NamedTuple):  # not a dataclass: one is made for each server that changes
     """What one server contributes to the index."""
 
     models: tuple[str, ...]
@@ -198,12 +197,14 @@ def _swapped(ordered: list[Any], old: Any, new: Any) -> list[Any]:
 def _reordered(
     copies: Mapping[str, list[CopyOrder]], old: Mapping[str, CopyOrder], new: Mapping[str, CopyOrder]
 ) -> Mapping[str, list[CopyOrder]]:
+    if old == new:
+        return copies
     changed = {
         model: _swapped(copies.get(model, []), old.get(model), new.get(model))
         for model in {**old, **new}
         if old.get(model) != new.get(model)
     }
-    return _overlaid(copies, changed) if changed else copies
+    return _overlaid(copies, changed)
 
 
 def _moved(
@@ -214,6 +215,8 @@ def _moved(
     order: Callable[[str], Any],
 ) -> Mapping[str, tuple[str, ...]]:
     """Copy a map from keys to servers with one server under other keys."""
+    if old == new:
+        return names
     gone, come = set(old) - set(new), set(new) - set(old)
     if not gone and not come:
         return names

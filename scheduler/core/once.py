@@ -30,3 +30,7 @@ class once(Generic[T]):
             return self
         value = instance.__dict__[self._name] = self._work_out(instance)
         return value
+
+
+class lasting(once[T]):
+    """Make an attribute that also stays in copies of the object, as far as their maker says so (`Server.with_work`)."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
-from scheduler.core.once import once
+from scheduler.core.once import lasting, once
 from scheduler.core.resident import Resident
 from scheduler.core.types import CallRequest, Drain, LoadUnderWay, Priority, Ticket, TicketState
 
@@ -46,12 +46,12 @@ class Server:
     tickets_load: bool = True
     blocked: frozenset[str] = frozenset()
 
-    @once
+    @lasting
     def is_open(self) -> bool:
         """Say whether calls may be placed here at all."""
         return self.ready and not self.circuit_open
 
-    @once
+    @lasting
     def usable_mib(self) -> int | None:
         """Work out the memory that models may take; None without a known budget."""
         if self.total_mib is None:
@@ -72,7 +72,7 @@ class Server:
         """Name the residents that loads under way still have to unload: none may come back before it is gone."""
         return frozenset(victim for load in self.loads for victim in load.evicts)
 
-    @once
+    @lasting
     def known(self) -> Mapping[str, Resident]:
         """Map every resident by each of its names, those already spent included."""
         return {name: resident for resident in self.residents for name in resident.names}
@@ -115,17 +115,14 @@ class Server:
 
         Their memory stays reserved, because a caller's next request may make the engine load them again.
         """
-        return frozenset(
-            copy
-            for copy in map(self.copy_name, {ticket.model for ticket in self.tickets})
-            if copy not in self.warm and copy not in self.loading
-        )
+        copies = {self.copy_name(ticket.model) for ticket in self.tickets}
+        return frozenset(copy for copy in copies if copy not in self.warm and copy not in self.loading)
 
     def with_work(self, *, tickets: tuple[Ticket, ...], loads: tuple[LoadUnderWay, ...]) -> "Server":
         """Copy the server with other tickets and loads; what does not rest on these is not worked out again."""
         copy = object.__new__(Server)
-        known = self.__dict__
-        copy.__dict__.update({name: known[name] for name in KEPT if name in known}, tickets=tickets, loads=loads)
+        kept = {name: value for name, value in self.__dict__.items() if name in KEPT}
+        copy.__dict__.update(kept, tickets=tickets, loads=loads)
         return copy
 
     def copy_name(self, model: str) -> str:
@@ -166,14 +163,22 @@ class Server:
         """Work out the free memory once all idle residents are gone; None where the free memory is not known."""
         if self.free_mib is None:
             return None
-        return self.free_mib + sum(self.local_footprint(resident.model) or 0 for resident in self.idle_copies)
+        return self.free_mib + sum(self.idle_sizes)
 
     @once
     def largest_idle_mib(self) -> int:
         """Give the most that unloading a single idle resident frees."""
-        return max((self.local_footprint(resident.model) or 0 for resident in self.idle_copies), default=0)
+        return max(self.idle_sizes, default=0)
 
     @once
+    def idle_sizes(self) -> tuple[int, ...]:
+        """List how much each idle resident holds, as far as this server knows."""
+        return tuple(
+            (r.footprint_mib if r.footprint_mib is not None else self.local_footprint(r.model)) or 0
+            for r in self.idle_copies
+        )
+
+    @lasting
     def price_facts(self) -> tuple[float | None, ...]:
         """List what the price of a load here rests on."""
         return (self.usable_mib, self.can_load, self.load_rate, self.failure_rate, self.call_seconds, self.weight)
@@ -211,23 +216,23 @@ class Server:
         """Name the agents that places are held for here."""
         return frozenset(ticket.agent for ticket in self.tickets if ticket.state is TicketState.PLANNED)
 
-    @once
+    @lasting
     def contexts(self) -> tuple[int, ...]:
         """List the context lengths known here: the residents' and its own."""
         lengths = {resident.context_length for resident in self.residents} | {self.context_length}
         return tuple(sorted(length for length in lengths if length is not None))
 
-    @once
+    @lasting
     def call_seconds(self) -> float:
         """Give the usual length of a call here."""
         return DEFAULT_CALL_S if self.call_s is None else self.call_s
 
-    @once
+    @lasting
     def failure_rate(self) -> float:
         """Give the share of recent attempts that failed here."""
         return 0.0 if self.success_rate is None else 1 - self.success_rate
 
-    @once
+    @lasting
     def load_rate(self) -> float:
         """Give how many MiB a second are loaded here."""
         return self.load_mib_per_s or DEFAULT_LOAD_MIB_PER_S
@@ -289,10 +294,6 @@ class Server:
         return context is None or context >= prompt_tokens
 
 
-KEPT = frozenset(
-    (
-        *(field.name for field in fields(Server)),
-        *("is_open", "usable_mib", "known", "contexts", "call_seconds", "failure_rate", "load_rate", "price_facts"),
-    )
-)
+LASTING = (name for name, value in vars(Server).items() if isinstance(value, lasting))
+KEPT = frozenset((*(field.name for field in fields(Server)), *LASTING))
 """What of a server stays when only its tickets and loads change."""

@@ -37,6 +37,8 @@ class ClusterSnapshot:
     _index: ClusterIndex | None = field(init=False, default=None, compare=False, repr=False)
     needs: Needs = field(init=False, default_factory=dict, compare=False, repr=False)
     """What was worked out of this demand, by the names of a copy (placement/demand.py)."""
+    sizes: dict[str, int | None] = field(init=False, default_factory=dict, compare=False, repr=False)
+    """The footprints that were asked for."""
 
     @property
     def index(self) -> ClusterIndex:
@@ -74,6 +76,11 @@ class ClusterSnapshot:
 
     def shared_footprint(self, model: str) -> int | None:
         """Look up a model's footprint for a server that knows none itself."""
+        if model not in self.sizes:
+            self.sizes[model] = self._shared_footprint(model)
+        return self.sizes[model]
+
+    def _shared_footprint(self, model: str) -> int | None:
         for holder in self.holding(model):
             resident = holder.known.get(model)
             if resident is not None and resident.footprint_mib is not None:

@@ -33,17 +33,12 @@ def remaining_seconds(*, snapshot: ClusterSnapshot, server: Server, ticket: Tick
     elapsed = snapshot.now - ticket.started_at
     match ticket.state:
         case TicketState.ACTIVE:
-            return rest_of_call(elapsed=elapsed, call_s=call_s)
+            return max(call_s - elapsed, LEAST_REMAINING * call_s)
         case TicketState.LOADING:
             load_s = load_seconds(snapshot=snapshot, server=server, model=ticket.model)
             return max(load_s - elapsed, 0.0) + call_s
         case TicketState.PLANNED:
             return call_s
-
-
-def rest_of_call(*, elapsed: float, call_s: float) -> float:
-    """Estimate what is left of a call after so many seconds."""
-    return max(call_s - elapsed, LEAST_REMAINING * call_s)
 
 
 def next_free(*, remaining: Iterable[float], slots: int, queued: int, call_s: float) -> float:

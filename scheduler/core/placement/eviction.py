@@ -49,14 +49,19 @@ def one_victim(*, snapshot: ClusterSnapshot, server: Server, request: CallReques
     Mostly one is enough: then the least needed of those goes, and nobody else need be looked at.
     """
     best: tuple[Need, str, int] | None = None
+    needs = snapshot.needs
     for resident, key in zip(server.idle_copies, server.idle_keys, strict=True):
         size = resident.footprint_mib
         if size is None:
             return None
         if size < room_mib:
             continue
-        need = need_by(snapshot=snapshot, request=request, key=key)
-        if need.waiting <= 0 and need.intents <= 0 and (best is None or (need, resident.model) < best[:2]):
+        known = needs.get(key)
+        need = known[0] if known is not None else need_by(snapshot=snapshot, request=request, key=key)
+        if need.is_wanted and known is not None:
+            # Perhaps by nobody but the request itself.
+            need = need_by(snapshot=snapshot, request=request, key=key)
+        if not need.is_wanted and (best is None or (need, resident.model) < best[:2]):
             best = (need, resident.model, size)
     return None if best is None else Victim(best[1], best[2], best[0])
 

@@ -153,7 +153,9 @@ def may_load(*, server: Server, candidate: Candidate, request: CallRequest) -> b
         model not in server.occupied
         and server.is_open
         and server.usable_mib is not None
-        and may_hold(server=server, candidate=candidate)
+        and server.can_load
+        and (server.models is None or model in server.models)
+        and (candidate.servers is None or server.name in candidate.servers)
         and (server.drain is None or server.drain.model == model)
         and (request.prompt_tokens is None or server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens))
         and (server.max_concurrent is None or server.is_below_cap(request))

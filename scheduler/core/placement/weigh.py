@@ -12,7 +12,7 @@ from typing import NamedTuple
 from scheduler.core.decisions import TRACE_OPTIONS, Decision, Evict, Load, Option, Queue, Verdict, Wait
 from scheduler.core.placement import fit
 from scheduler.core.placement.cost import UNLOAD_S, evict_cost
-from scheduler.core.placement.estimates import rest_of_call, wait_seconds
+from scheduler.core.placement.estimates import LEAST_REMAINING, wait_seconds
 from scheduler.core.placement.eviction import Victim, fewest_least_needed, idle_victims, one_victim
 from scheduler.core.placement.targets import Target, may_move, priced, targets_of
 from scheduler.core.prices import COST_DIGITS, FAILURE_S, UNUSED_ROOM_S, Price
@@ -123,7 +123,8 @@ def _waits(*, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candid
             since, context = plain
             if prompt_tokens is not None and context is not None and context < prompt_tokens:
                 continue
-            cost_s = rest_of_call(elapsed=now - since, call_s=server.call_seconds)
+            call_s = server.call_seconds
+            cost_s = max(call_s - (now - since), LEAST_REMAINING * call_s)
         yield Price(round(cost_s, COST_DIGITS), -server.weight, name, cost_s)
 
 
