@@ -46,14 +46,16 @@ def _target(*, snapshot: ClusterSnapshot, candidate: Candidate, rank: int) -> Ta
 
 def priced(
     *, snapshot: ClusterSnapshot, target: Target, is_second: bool, idle_too: bool
-) -> Iterator[tuple[Price, int]]:
-    """Go through what loading a target costs and its footprint, the cheapest servers first.
+) -> Iterator[tuple[Price, int, int]]:
+    """Go through what loading a target costs, its footprint and its rank, the cheapest servers first.
 
     All servers with the memory are among them, and others; `idle_too`: those with the memory once idle residents go.
     """
     index, servers, special, footprint = snapshot.index, snapshot.servers, target.special, target.footprint_mib
+    rank = target.rank
     own = [
-        (price_of(server=server, load=PricedLoad(mib=mib, is_second_copy=is_second)), mib) for server, mib in target.own
+        (price_of(server=server, load=PricedLoad(mib=mib, is_second_copy=is_second)), mib, rank)
+        for server, mib in target.own
     ]
     own.sort()
     if footprint is None:
@@ -61,10 +63,10 @@ def priced(
     load = PricedLoad(mib=footprint, is_second_copy=is_second)
     rooms = index.with_room(footprint) if idle_too else index.with_free(footprint)
     if len(rooms) <= FEW:
-        few = [(price_of(server=servers[name], load=load), footprint) for _, name in rooms if name not in special]
+        few = [(price_of(server=servers[name], load=load), footprint, rank) for _, name in rooms if name not in special]
         return iter(sorted(few + own))
     prices = index.prices.cheapest_first(load=load, servers=servers)
-    others = ((price, footprint) for price in prices if price.server not in special)
+    others = ((price, footprint, rank) for price in prices if price.server not in special)
     return merge(others, own) if own else others
 
 

@@ -6,6 +6,7 @@ among them is not looked at any closer than its bound.
 
 from bisect import insort
 from collections.abc import Iterator, Sequence
+from heapq import merge
 from math import inf
 from typing import NamedTuple
 
@@ -135,7 +136,7 @@ def _loads(*, snapshot: ClusterSnapshot, request: CallRequest, targets: Sequence
         model = target.candidate.model
         is_second_copy = _has_open_copy(snapshot=snapshot, model=model)
         allowed = 0
-        for price, footprint in priced(snapshot=snapshot, target=target, is_second=is_second_copy, idle_too=False):
+        for price, footprint, _ in priced(snapshot=snapshot, target=target, is_second=is_second_copy, idle_too=False):
             server = snapshot.servers[price.server]
             free_mib = server.free_mib if server.free_mib is not None else snapshot.free_mib(server)
             if free_mib is None or free_mib < footprint:
@@ -162,27 +163,27 @@ def _evictions(
     Servers are looked at in the order of the least that it could cost there, until that is too much to be named.
     """
     ways = list(queues[:TRACE_OPTIONS])
-    for target in targets:
-        for price, footprint in priced(snapshot=snapshot, target=target, is_second=False, idle_too=True):
-            worst_s = ways[-1].cost_s + BOUND_SLACK_S if len(ways) == TRACE_OPTIONS else inf
-            if price.cost_s - UNUSED_ROOM_S + UNLOAD_S > worst_s:
-                break
-            server = snapshot.servers[price.server]
-            if server.room_mib is not None and server.room_mib < footprint:
-                continue
-            if _least_cost(server=server, footprint=footprint) > worst_s:
-                continue
-            way = _eviction(
-                snapshot=snapshot,
-                request=request,
-                preferred=targets[0].candidate,
-                target=target,
-                server=server,
-                footprint=footprint,
-            )
-            if way is not None:
-                insort(ways, way)
-                del ways[TRACE_OPTIONS:]
+    lists = (priced(snapshot=snapshot, target=target, is_second=False, idle_too=True) for target in targets)
+    for price, footprint, rank in merge(*lists):
+        worst_s = ways[-1].cost_s + BOUND_SLACK_S if len(ways) == TRACE_OPTIONS else inf
+        if price.cost_s - UNUSED_ROOM_S + UNLOAD_S > worst_s:
+            break
+        server = snapshot.servers[price.server]
+        if server.room_mib is not None and server.room_mib < footprint:
+            continue
+        if _least_cost(server=server, footprint=footprint) > worst_s:
+            continue
+        way = _eviction(
+            snapshot=snapshot,
+            request=request,
+            preferred=targets[0].candidate,
+            target=targets[rank],
+            server=server,
+            footprint=footprint,
+        )
+        if way is not None:
+            insort(ways, way)
+            del ways[TRACE_OPTIONS:]
     return ways
 
 
