@@ -106,6 +106,7 @@ async def _wait(ledger: Ledger, pipe: Connection, options: Mapping[str, Any]) ->
     while not any(record.seen.ready for record in ledger.replica.servers.values()):
         await ledger.wait_for_change(after=ledger.replica.version, timeout_s=1)
     over = asyncio.create_task(asyncio.to_thread(pipe.recv))
+    lined_up = asyncio.create_task(_until_lined_up(ledger, count=options["waiters"]))
 
     async def caller(number: int) -> None:
         while True:
@@ -119,6 +120,7 @@ async def _wait(ledger: Ledger, pipe: Connection, options: Mapping[str, Any]) ->
                 wait_s=PATIENCE_S,
             )
             if isinstance(settled, Settled) and settled.ticket is not None:
+                await asyncio.shield(lined_up)
                 pipe.send((settled.ticket.id, monotonic()))
 
     callers = [asyncio.create_task(caller(number)) for number in range(options["waiters"] + 1)]
@@ -129,3 +131,9 @@ async def _wait(ledger: Ledger, pipe: Connection, options: Mapping[str, Any]) ->
     with suppress(asyncio.CancelledError):
         await asyncio.gather(*callers, return_exceptions=True)
     return {"wake_ups": wake_ups}
+
+
+async def _until_lined_up(ledger: Ledger, *, count: int) -> None:
+    """Wait until everybody else is in line: what it takes to get there is another matter."""
+    while len(ledger.replica.waiters) < count:
+        await ledger.wait_for_change(after=ledger.replica.version, timeout_s=1)
