@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.browser import state_of_link
-from tests.fakes.engine_server import engine_process
+from tests.fakes.engine_server import empty, engine_process
 from tests.fakes.running import Rest, Running, make_token, running
 
 LEASE_S = 6
@@ -87,10 +87,12 @@ class Stack:
     engines: dict[str, str]
 
     def register(self) -> None:
-        """Register both servers anew, so that nothing is known of them but what is written above."""
+        """Register both servers anew and empty, so that nothing is known of them but what is written above."""
         for name in self.engines:
             self.rest.call("DELETE", f"/resources/modelservers/default/{name}")
         self.rest.until(lambda picture: not picture["servers"])
+        for url in self.engines.values():
+            empty(url)
         places = {"gpu_1": self.engines["gpu-1"], "gpu_2": self.engines["gpu-2"]}
         status, body = self.rest.call("POST", "/apply", RESOURCES % places)
         assert status == 200, body

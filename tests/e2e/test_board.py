@@ -3,15 +3,14 @@
 import os
 import re
 import signal
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.browser import chromium, found_by_axe
-from tests.e2e.conftest import LEASE_S, Stack
+from tests.e2e.callers import call_once, held
+from tests.e2e.conftest import Stack
 
 pytestmark = pytest.mark.e2e
 
@@ -34,33 +33,6 @@ def board(stack: Stack, signed_in: Page) -> Page:
     expect(signed_in.locator("#servers article")).to_have_count(2)
     signed_in.evaluate("window.mark = 'not reloaded'")
     return signed_in
-
-
-@contextmanager
-def held(stack: Stack, **wanted: object) -> Iterator[dict]:
-    """Claim a ticket that must be granted, keep it alive however slow the machine is, and give it back."""
-    status, ticket = stack.rest.call("POST", "/tickets", {**wanted, "wait": 60})
-    assert status == 201, ticket
-    over = threading.Event()
-
-    def renew() -> None:
-        while not over.wait(LEASE_S / 4):
-            stack.rest.call("POST", f"/tickets/{ticket['id']}/renew")
-
-    renewing = threading.Thread(target=renew)
-    renewing.start()
-    try:
-        yield ticket
-    finally:
-        over.set()
-        renewing.join()
-        assert stack.rest.call("DELETE", f"/tickets/{ticket['id']}", {"ok": True})[0] == 200
-
-
-def call_once(stack: Stack, **wanted: object) -> None:
-    """Make a call and end it at once."""
-    with held(stack, **wanted):
-        pass
 
 
 def web_of(stack: Stack) -> list[int]:

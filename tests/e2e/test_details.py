@@ -1,16 +1,14 @@
 """The pages after the board in a real browser: they move by themselves, filter without a reload, and come back."""
 
 import re
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.browser import chromium, found_by_axe
-from tests.e2e.conftest import LEASE_S, Stack
-from tests.e2e.test_board import give_back, hold
+from tests.e2e.callers import call_once, held
+from tests.e2e.conftest import Stack
 
 pytestmark = pytest.mark.e2e
 
@@ -32,32 +30,13 @@ def show(page: Page, stack: Stack, address: str) -> None:
     page.evaluate("window.mark = 'not reloaded'")
 
 
-@contextmanager
-def held(stack: Stack, **wanted: object) -> Iterator[dict]:
-    """Hold a ticket and renew it meanwhile, as a caller does; give it back at the end, unless that was done."""
-    ticket = hold(stack, **wanted)
-    is_over = threading.Event()
-
-    def renew() -> None:
-        while not is_over.wait(LEASE_S / 3):
-            stack.rest.call("POST", f"/tickets/{ticket['id']}/renew")
-
-    renewing = threading.Thread(target=renew)
-    renewing.start()
-    try:
-        yield ticket
-    finally:
-        is_over.set()
-        renewing.join()
-        give_back(stack, ticket)
-
-
 def is_marked(page: Page) -> bool:
     """Say whether the page is still the one that was opened."""
     return page.evaluate("window.mark") == "not reloaded"
 
 
 def test_who_waits_appears_with_what_would_help_and_goes(stack, page):
+    stack.register()  # where calls were quick a second copy would be cheaper than the wait
     with held(stack, agent="researcher") as ticket:
         show(page, stack, "/waiting")
         expect(page.locator("#waiting-line")).to_contain_text("Every call has its place.")
@@ -74,7 +53,7 @@ def test_who_waits_appears_with_what_would_help_and_goes(stack, page):
 
 
 def test_a_server_shows_its_calls_as_they_come_and_keeps_open_what_was_opened(stack, page):
-    give_back(stack, hold(stack, agent="researcher"))
+    call_once(stack, agent="researcher")
     servers = stack.rest.cluster()["servers"]
     place = next(s["name"] for s in servers if any(r["model"] == "qwen3:32b" for r in s["residents"]))
     show(page, stack, f"/servers/{place}")
@@ -104,8 +83,8 @@ def test_a_call_is_followed_to_its_end(stack, page):
 
 
 def test_filters_change_the_address_and_the_list_without_a_reload_and_back_undoes_them(stack, page):
-    give_back(stack, hold(stack, agent="researcher"))
-    give_back(stack, hold(stack, agent="rules-keeper"))
+    call_once(stack, agent="researcher")
+    call_once(stack, agent="rules-keeper")
     show(page, stack, "/calls")
     rows = page.locator("#calls-list .calls > li")
     expect(rows.filter(has_text="rules-keeper").first).to_be_visible(timeout=SOON_MS)

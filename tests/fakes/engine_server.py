@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -89,3 +90,15 @@ def switch_faults(url: str, **faults: Any) -> None:
     request = urllib.request.Request(f"{url}/_sim/faults", data=json.dumps(faults).encode(), method="POST")
     with urllib.request.urlopen(request, timeout=10) as answer:
         answer.read()
+
+
+def empty(url: str, *, within_s: float = 20.0) -> None:
+    """Have a simulated engine let go of everything that it holds."""
+    deadline = time.monotonic() + within_s
+    while (state := read_state(url))["loaded"] or state["loading"]:
+        assert time.monotonic() < deadline, state
+        for model in state["loaded"]:
+            body = json.dumps({"model": model, "keep_alive": 0}).encode()
+            with urllib.request.urlopen(f"{url}/api/generate", data=body, timeout=10) as answer:
+                answer.read()
+        time.sleep(0.05)

@@ -1,0 +1,34 @@
+"""Callers of the REST API, as the browser tests need them."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.e2e.conftest import LEASE_S, Stack
+
+
+@contextmanager
+def held(stack: Stack, **wanted: object) -> Iterator[dict]:
+    """Claim a ticket that must be granted, keep it alive however slow the machine is, and give it back."""
+    status, ticket = stack.rest.call("POST", "/tickets", {**wanted, "wait": 60})
+    assert status == 201, ticket
+    over = threading.Event()
+
+    def renew() -> None:
+        while not over.wait(LEASE_S / 4):
+            stack.rest.call("POST", f"/tickets/{ticket['id']}/renew")
+
+    renewing = threading.Thread(target=renew)
+    renewing.start()
+    try:
+        yield ticket
+    finally:
+        over.set()
+        renewing.join()
+        assert stack.rest.call("DELETE", f"/tickets/{ticket['id']}", {"ok": True})[0] == 200
+
+
+def call_once(stack: Stack, **wanted: object) -> None:
+    """Make a call and end it at once."""
+    with held(stack, **wanted):
+        pass
