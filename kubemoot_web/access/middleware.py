@@ -1,5 +1,6 @@
 """Middleware: what every answer carries."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ CONTENT_SECURITY_POLICY = (
 )
 
 
-class AnswerMiddleware:
+class AnswerMiddleware(ABC):
     """A layer that works on the answer alone, in front of synchronous and asynchronous layers alike."""
 
     sync_capable = async_capable = True
@@ -32,9 +33,9 @@ class AnswerMiddleware:
         """Finish an answer that is awaited."""
         return self.finish(request, await self.get_response(request))
 
+    @abstractmethod
     def finish(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         """Work on the answer."""
-        raise NotImplementedError
 
 
 class ContentSecurityPolicy(AnswerMiddleware):

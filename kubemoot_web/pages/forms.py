@@ -22,14 +22,10 @@ LATENCY_CHOICES = (
 
 
 class ResourceForm(forms.Form):
-    """A form that fills one resource. `paths` maps fields of the resource to fields of the form."""
+    """What forms that fill one resource share. `paths` maps fields of the resource to fields of the form."""
 
     required_css_class = "required"
     paths: ClassVar[Mapping[str, str]] = {}
-
-    def document(self) -> dict[str, Any]:
-        """Write the resource."""
-        raise NotImplementedError
 
     def blame(self, problems: Iterable[ImportProblem]) -> None:
         """Put what was refused beside the field that it speaks of."""

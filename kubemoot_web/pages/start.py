@@ -20,7 +20,7 @@ from kubemoot_web.crds.bundle import Source
 from kubemoot_web.crds.errors import ImportRefused
 from kubemoot_web.crds.importing import bundle_apply
 from kubemoot_web.crds.names import object_name
-from kubemoot_web.pages.forms import ModelForm, ResourceForm, ServerForm
+from kubemoot_web.pages.forms import ModelForm, ServerForm
 from kubemoot_web.pages.guard import needs
 from providers import queries
 from providers.core.endpoint_key import EndpointRefused, endpoint_base
@@ -97,7 +97,7 @@ async def _registers(form: ServerForm) -> bool:
     return await _applies([form])
 
 
-async def _applies(forms: Sequence[ResourceForm], *, dry_run: bool = False) -> bool:
+async def _applies(forms: Sequence[ServerForm | ModelForm], *, dry_run: bool = False) -> bool:
     """Apply what the forms describe, all or nothing, as `manage.py apply` does; tell each form what was refused."""
     try:
         await bundle_apply(

@@ -63,7 +63,6 @@ def test_a_port_that_is_taken_is_said():
     assert "cannot listen" in done.stderr
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a process that its parent died")
 def test_a_simulator_ends_with_its_parent():
     with subprocess.Popen([sys.executable, "-c", PARENT], cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
         lines = sorted(parent.stdout.readline().split() for _ in range(2))
