@@ -16,60 +16,11 @@ from scheduler.core.types import (
     TicketState,
 )
 from tests.core.placement.snapshots import snapshot
-
-SERVER = {
-    "name": "gpu-1",
-    "ready": True,
-    "circuitOpen": False,
-    "weight": 100,
-    "totalMiB": 32768,
-    "reserveMiB": 3933,
-    "slots": 1,
-    "maxConcurrent": None,
-    "interactiveReserve": 0,
-    "contextLength": None,
-    "loadMiBPerSecond": 1024.0,
-    "callSeconds": None,
-    "successRate": 1.0,
-    "canLoad": True,
-    "models": None,
-    "drain": None,
-    "residents": [
-        {
-            "model": "qwen3:14b",
-            "footprintMiB": 10240,
-            "contextLength": None,
-            "lastUsed": 990.0,
-            "spilling": False,
-            "queued": 0,
-        }
-    ],
-    "tickets": [
-        {
-            "id": "t1",
-            "agent": "b",
-            "model": "qwen3:14b",
-            "state": "active",
-            "startedAt": 995.0,
-            "footprintMiB": 10240,
-            "evicts": [],
-            "priority": "interactive",
-        }
-    ],
-}
+from tests.example import SERVER, SNAPSHOT
 
 
 def test_the_example_of_the_rules_is_read_field_by_field():
-    doc = {
-        "now": 1000.0,
-        "servers": [SERVER],
-        "models": {"qwen3:32b": {"footprintMiB": 20480}},
-        "demand": {
-            "qwen3:14b": {"waiting": [991.0], "intents": [998.0], "use": 1.0, "predicted": 0.0, "lastUsed": 990.0}
-        },
-    }
-
-    assert read_snapshot(doc) == ClusterSnapshot(
+    assert read_snapshot(SNAPSHOT) == ClusterSnapshot(
         now=1000.0,
         servers={
             "gpu-1": Server(
