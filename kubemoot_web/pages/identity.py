@@ -5,6 +5,7 @@ from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -32,7 +33,7 @@ class SlowedLoginForm(AuthenticationForm):
             return self.cleaned_data
         try:
             cleaned = super().clean()
-        except Exception:
+        except ValidationError:
             sign_in.wrong_password(**who)
             raise
         sign_in.right_password(**who)

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from asgiref.sync import sync_to_async
-from django.db import transaction
-
 from providers.core.naming import agent_name
 from providers.models import Resource
 from scheduler.core.ranking import reasons
@@ -17,22 +14,10 @@ from scheduler.core.ranking.statuses import agent_status, crew_status, policy_st
 from scheduler.core.resources import ResourceKey
 from scheduler.models import Agent, Crew, CrewSchedulingPolicy
 from scheduler.queries import model_objects
-from scheduler.services.one_writer import one_writer
 
 RANKED_BY = frozenset({"Agent", "Model", "ModelServer", "Crew", "CrewSchedulingPolicy"})
 
 RankFor = Callable[[Policy | None, tuple[str, ...]], tuple[Ranking, ...]]
-
-
-async def agents_rank(*, now: float) -> int:
-    """Rank anew for every agent; say how many agents' results changed."""
-
-    def in_one_step() -> int:
-        with transaction.atomic():
-            one_writer()
-            return rank_stored(now=now)
-
-    return await sync_to_async(in_one_step)()
 
 
 def rank_touched(*, touched: Iterable[ResourceKey], now: float) -> int:

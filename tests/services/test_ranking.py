@@ -8,7 +8,7 @@ from scheduler.core.resources import ResourceKey
 from scheduler.core.types import Candidate
 from scheduler.models import Agent, Crew, CrewSchedulingPolicy
 from scheduler.ports import UnknownAgent
-from scheduler.services.ranking import agents_rank
+from scheduler.services.ranking import rank_stored
 from scheduler.services.resources import resource_delete
 from scheduler.stores.catalog import OrmCatalog
 from tests.crds.documents import NOW, Told, agent, apply, bundle, crew, model, policy, server
@@ -217,7 +217,7 @@ def test_a_crew_s_status_counts_its_agents_and_names_its_coordinator():
 def test_ranking_again_changes_nothing_when_nothing_changed():
     apply(FLEET)
 
-    assert async_to_sync(agents_rank)(now=NOW + 60) == 0
+    assert rank_stored(now=NOW + 60) == 0
 
 
 def test_capabilities_and_named_models_have_candidates_without_an_agent():
