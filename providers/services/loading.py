@@ -103,26 +103,6 @@ async def load_model(
     return LoadResult(copy=copy, was_listed=present is not None, unload_s=unloaded - started, load_s=loaded - unloaded)
 
 
-async def unload_model(
-    *,
-    engine: EngineApi,
-    kind: EngineKind,
-    endpoint: str,
-    model: str,
-    report: LoadReport,
-    limits: LoadLimits,
-    now: float,
-) -> None:
-    """Unload one model, wait until the engine has forgotten it, and report that.
-
-    Raises:
-        LoadFailed: the engine refused, or still lists the model after the limit.
-    """
-    server = _Server(engine=engine, codec=_codec(kind=kind, model=model), endpoint=endpoint, limits=limits, now=now)
-    digests, resident = await server.look(model=model)
-    await server.unload(models=(model,), digests=digests, resident=resident, report=report)
-
-
 def _codec(*, kind: EngineKind, model: str) -> Engine:
     codec = ENGINES.get(kind)
     if codec is None:

@@ -1,7 +1,7 @@
 """Loading and unloading in the words of the tests."""
 
 from providers.core.types import EngineKind
-from providers.services.loading import LoadLimits, load_model, unload_model
+from providers.services.loading import LoadLimits, load_model
 
 LIMITS = LoadLimits(unload_s=5, load_s=5, confirm_s=5, first_poll_s=0.005, longest_poll_s=0.02)
 SHORT = LoadLimits(unload_s=0.1, load_s=0.1, confirm_s=0.1, first_poll_s=0.005, longest_poll_s=0.02)
@@ -27,18 +27,6 @@ async def load(door, server, model, *, victims=(), limits=LIMITS, report=None, c
         model=model,
         victims=victims,
         context_length=context_length,
-        report=report or Report(server),
-        limits=limits,
-        now=1_000.0,
-    )
-
-
-async def unload(door, server, model, *, limits=LIMITS, report=None):
-    await unload_model(
-        engine=door,
-        kind=EngineKind.OLLAMA,
-        endpoint=server.url,
-        model=model,
         report=report or Report(server),
         limits=limits,
         now=1_000.0,

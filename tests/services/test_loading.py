@@ -6,9 +6,9 @@ import pytest
 
 from providers.clients.engine import EngineHttp
 from providers.core.types import EngineKind, LoadedCopy
-from providers.services.loading import LoadFailed, LoadStep, unload_model
+from providers.services.loading import LoadFailed, LoadStep, load_model
 from tests.fakes.engine_server import eventually, simulated_engine
-from tests.services.loading import LIMITS, SHORT, Report, load, story, unload
+from tests.services.loading import LIMITS, SHORT, Report, load, story
 
 
 @pytest.fixture
@@ -131,13 +131,13 @@ async def test_a_model_that_is_not_on_the_disk_says_so(door, server):
         await load(door, server, "no-such:1b")
 
 
-async def test_a_model_that_can_only_embed_is_loaded_by_an_empty_embedding(door, server):
+async def test_a_model_that_can_only_embed_is_loaded_and_unloaded_by_an_empty_embedding(door, server):
     """C24: such a model refuses to generate, which says nothing about the engine."""
     result = await load(door, server, "nomic-embed-text")
-    await unload(door, server, "nomic-embed-text")
+    await load(door, server, "qwen3:8b", victims=("nomic-embed-text",))
 
     assert result.copy.model == "nomic-embed-text"
-    assert server.engine.copies == {}
+    assert [copy.model.name for copy in server.engine.copies.values()] == ["qwen3:8b"]
 
 
 async def test_a_second_name_of_resident_weights_is_not_loaded_again(door, server):
@@ -224,21 +224,14 @@ async def test_a_server_that_is_away_fails_at_the_first_question(door, server):
 
 async def test_an_engine_that_cannot_be_driven_loads_nothing(door):
     with pytest.raises(LoadFailed, match="cannot be driven yet: vllm"):
-        await unload_model(
+        await load_model(
             engine=door,
             kind=EngineKind.VLLM,
             endpoint="http://127.0.0.1:9",
             model="m",
+            victims=(),
+            context_length=None,
             report=Report(),
             limits=LIMITS,
             now=0.0,
         )
-
-
-async def test_an_unload_is_done_when_the_engine_no_longer_lists_the_model(door, server):
-    await load(door, server, "qwen3:14b")
-    report = Report(server)
-
-    await unload(door, server, "qwen3:14b", report=report)
-
-    assert report.gone == [("qwen3:14b", [])]
