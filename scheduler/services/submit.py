@@ -43,8 +43,8 @@ async def call_submit(
     ticket = await _claim_at_once(ledger=ledger, effects=effects, config=config, waiter=waiter, now=arrived_at)
     if ticket is not None:
         return Settled(ticket=ticket, model=ticket.model)
-    waiter, _ = await ledger.enqueue(waiter=waiter)
     try:
+        await ledger.enqueue(waiter=waiter)
         await run_cycle(ledger=ledger, effects=effects, config=config, now=now())
         return await call_wait(ledger=ledger, config=config, now=now, waiter=waiter.id, wait_s=wait_s)
     except asyncio.CancelledError:

@@ -160,6 +160,28 @@ async def test_a_caller_that_is_cut_off_while_it_waits_leaves_nothing_behind():
     assert world.ledger.replica.tickets == {}
 
 
+async def test_a_caller_that_is_cut_off_while_it_is_put_in_line_leaves_nothing_behind(monkeypatch):
+    """The ledger has taken it in, but the answer comes too late for the caller."""
+    world = await World().holding(gpu_1=("qwen3:14b",), gpu_2=("qwen3:8b",))
+    ticket_of(await world.submit(call("default/a", "qwen3:14b")))
+    enqueue = world.ledger.enqueue
+
+    async def slow_enqueue(**asked):
+        await enqueue(**asked)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(world.ledger, "enqueue", slow_enqueue)
+    task = asyncio.create_task(world.submit(call("default/b", "qwen3:14b"), wait_s=60))
+    await asyncio.sleep(0)
+    assert world.ledger.replica.waiters
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert world.ledger.replica.waiters == {}
+
+
 async def test_a_second_release_changes_nothing():
     world = await World().holding(gpu_1=("qwen3:14b",))
     ticket = ticket_of(await world.submit(call("default/a", "qwen3:14b")))
