@@ -6,19 +6,33 @@ import yaml
 
 from kubemoot_web.crds.kinds import API_VERSION
 from kubemoot_web.crds.names import object_name
+from providers.core.suggestions import suggest
 from providers.services.discovery import Found
+
+FIRST = """\
+# What answers on this machine. Under spec of each ModelServer say how much memory its GPUs have, in MiB (nvidia-smi
+# prints it as memory.total): nothing is loaded on a server without it.
+#   scheduling: {memoryMiB: 24576}
+"""
 
 
 def manifest(found: tuple[Found, ...]) -> str:
-    """Write what was found as resources: a ModelServer for each, and its models."""
+    """Write what was found as resources: a ModelServer for each, and its models with the labels they suggest."""
     servers = [
         _document("ModelServer", server.kind.value, {"type": server.kind.value, "endpoint": server.endpoint})
         for server in found
     ]
     names = {object_name(model): model for server in found for model in server.models}
-    models = [_document("Model", name, {"model": model}) for name, model in names.items()]
-    return yaml.safe_dump_all([*servers, *models], sort_keys=False)
+    models = [_document("Model", name, {"model": model}, labels=_labels(model)) for name, model in names.items()]
+    return FIRST + yaml.safe_dump_all([*servers, *models], sort_keys=False)
 
 
-def _document(kind: str, name: str, spec: dict[str, str]) -> dict[str, Any]:
-    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+def _labels(model: str) -> dict[str, str]:
+    guess = suggest(model=model, size_mib=None)
+    labels = {"family": guess.family, "params": guess.params, "latencyClass": guess.latency_class}
+    return {name: value for name, value in labels.items() if value}
+
+
+def _document(kind: str, name: str, spec: dict[str, str], *, labels: dict[str, str] | None = None) -> dict[str, Any]:
+    metadata = {"name": name, "labels": labels} if labels else {"name": name}
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}

@@ -13,6 +13,7 @@ from kubemoot_web.crds.errors import ImportProblem
 from kubemoot_web.crds.kinds import API_VERSION
 
 KIND_CHOICES = (("ollama", "Ollama"), ("llamacpp", "llama.cpp"), ("vllm", "vLLM"), ("openai", "OpenAI-compatible"))
+LOADS_MODELS = ("ollama",)
 LATENCY_CHOICES = (
     ("", "not said"),
     ("low", "low: small and quick"),
@@ -57,8 +58,7 @@ class ServerForm(ResourceForm):
     memory = forms.CharField(
         label="Memory of its GPUs, in MiB",
         required=False,
-        help_text="24 GiB are 24576; nvidia-smi prints it as memory.total. Without it, what is loaded there is used, "
-        "and nothing else is ever loaded.",
+        help_text="24 GiB are 24576; nvidia-smi prints it as memory.total. Models are loaded within it.",
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
     )
     slots = forms.CharField(
@@ -71,6 +71,12 @@ class ServerForm(ResourceForm):
     anyway = forms.BooleanField(
         label="Register it although it does not answer now", required=False, widget=forms.CheckboxInput
     )
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for the memory of an engine that loads models: without it nothing would ever be loaded there."""
+        if self.cleaned_data.get("kind") in LOADS_MODELS and not self.cleaned_data.get("memory"):
+            self.add_error("memory", "Say how much memory its GPUs have: nothing is loaded there without it.")
+        return self.cleaned_data
 
     def document(self) -> dict[str, Any]:
         """Write the ModelServer."""

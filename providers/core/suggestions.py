@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 
+from providers.core.footprint import estimate_mib
+
 PARAMS = re.compile(r"(?<![a-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)([bm])(?![a-z0-9])")
 NOT_IN_LABELS = re.compile(r"[^a-z0-9_.-]+")
-LOADED_TIMES_DISK = 1.2
-"""What a model takes in memory, by its size on disk."""
 
 SMALL_B, LARGE_B = 10, 25
 SMALL_MIB, LARGE_MIB = 8 * 1024, 17 * 1024
@@ -41,7 +41,7 @@ def suggest(*, model: str, size_mib: int | None) -> Suggestion:
         capabilities=tuple(
             capability for capability, marks in CAPABILITIES if any(mark in model.lower() for mark in marks)
         ),
-        vram_mib=None if size_mib is None else round(size_mib * LOADED_TIMES_DISK),
+        vram_mib=None if size_mib is None else estimate_mib(size_mib=size_mib),
     )
 
 

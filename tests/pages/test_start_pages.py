@@ -161,6 +161,14 @@ async def test_every_wrong_field_is_told_at_once_beside_itself(operator, engine)
     assert 'value="Big Box"' in answer.content.decode(), "what was typed stays"
 
 
+async def test_a_server_that_loads_models_is_asked_how_much_memory_it_has(operator, engine):
+    """Nothing would ever be loaded there, and the first call would wait for ever."""
+    answer = await operator.post("/start/", asked(engine, memory=""))
+
+    assert beside(answer, "memory") == "Say how much memory its GPUs have: nothing is loaded there without it."
+    assert await _names() == []
+
+
 async def test_one_server_is_not_registered_twice_under_two_names(operator, engine):
     await operator.post("/start/", asked(engine))
 

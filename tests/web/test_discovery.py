@@ -113,3 +113,5 @@ def test_what_was_found_can_be_applied_as_it_is():
         ("Model", "qwen3-14b"),
         ("Model", "hf-co-a-b-q4-k-m"),
     ]
+    assert documents[1].write.labels == {"family": "qwen3", "params": "14b", "latencyClass": "medium"}
+    assert "memoryMiB" in manifest(found)

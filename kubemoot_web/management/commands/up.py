@@ -119,7 +119,8 @@ class Command(BaseCommand):
             names = ", ".join(server.models) or "no models yet"
             self.stdout.write(f"\nFound {server.title} at {server.endpoint} with {names}.")
         self.stdout.write("The sign-in link below leads to a page that takes them over, step by step.")
-        self.stdout.write(f"Or all at once: {sys.executable} manage.py apply -f {path}")
+        self.stdout.write(f"Or write the memory of its GPUs into {path}, and apply it:")
+        self.stdout.write(f"  {sys.executable} manage.py apply -f {path}")
 
     @contextlib.contextmanager
     def _only_one(self, data: Path) -> Iterator[bool]:
