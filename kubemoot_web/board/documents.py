@@ -5,8 +5,10 @@ from typing import Any
 from kubemoot_web.board.times import rfc3339
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.explain import decision_doc
+from scheduler.core.helping import ways_for
 from scheduler.core.ledger import ServerRecord, Settled
 from scheduler.core.messages import loading_on, queued_on, stood_aside, waiting_for
+from scheduler.core.messages.helping import helps
 from scheduler.core.replica import Replica
 from scheduler.core.selection import Planned
 from scheduler.core.snapshot import ClusterSnapshot, Server
@@ -118,9 +120,10 @@ def settled_doc(*, replica: Replica, config: SchedulerConfig, ticket: Ticket) ->
 
 
 def still_waiting_doc(*, replica: Replica, config: SchedulerConfig, waiter: Waiter, now: float) -> dict[str, Any]:
-    """Write where a waiter stands whose caller's patience ended first."""
+    """Write where a waiter stands whose caller's patience ended first, and what would help it."""
+    snapshot = replica.snapshot(now=now)
     standing = standing_of(
-        snapshot=replica.snapshot(now=now),
+        snapshot=snapshot,
         waiters=replica.waiters.values(),
         waiter=waiter,
         config=config,
@@ -130,11 +133,16 @@ def still_waiting_doc(*, replica: Replica, config: SchedulerConfig, waiter: Wait
     written = waiter_doc(standing)
     if ticket is not None:
         written |= {
-            "model": ticket.model,
+            "model": ticket.asked or ticket.model,
             "server": ticket.server,
             "message": loading_on(model=ticket.model, server=ticket.server),
         }
-    return {"waiter": written.pop("id"), **written, "state": "waiting" if ticket is None else "loading"}
+    return {
+        "waiter": written.pop("id"),
+        **written,
+        "state": "waiting" if ticket is None else "loading",
+        "help": [helps(way=way) for way in ways_for(snapshot=snapshot, waiter=waiter)],
+    }
 
 
 def standing_aside_doc(*, settled: Settled) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scheduler.core.rooms import Room, RoomKind
+from scheduler.core.rooms import Room, RoomKind, rooms_for
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Priority, Waiter
 
@@ -73,6 +73,14 @@ class KnowSize:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnowMemory:
+    """Nobody said how much memory a server has, so nothing is ever loaded there."""
+
+    server: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LongerLimit:
     """Its limit ends before its estimate does."""
 
@@ -80,7 +88,7 @@ class LongerLimit:
     short_s: float
 
 
-Help = MoreSlots | HigherCap | MoreMemory | ServerBack | LoadWorks | Pull | KnowSize | LongerLimit
+Help = MoreSlots | HigherCap | MoreMemory | ServerBack | LoadWorks | Pull | KnowSize | KnowMemory | LongerLimit
 
 
 def ways_out(*, snapshot: ClusterSnapshot, waiter: Waiter, rooms: Sequence[Room]) -> tuple[Help, ...]:
@@ -89,8 +97,8 @@ def ways_out(*, snapshot: ClusterSnapshot, waiter: Waiter, rooms: Sequence[Room]
     `rooms` is what the servers say to the model it waits for.
 
     1. The copy it queues on: another slot, or a higher cap where the server's own limit is what holds.
-    2. Another place for the model: more memory where the least is missing, a server that comes back, a load that works,
-       the model on one more disk.
+    2. Another place for the model: a server whose memory only has to be told, one that comes back, a load that works,
+       more memory where the least is missing, the model on one more disk.
     """
     if not waiter.model or not waiter.is_waiting:
         return ()
@@ -100,6 +108,14 @@ def ways_out(*, snapshot: ClusterSnapshot, waiter: Waiter, rooms: Sequence[Room]
         found.append(_slot_help(server=server, waiter=waiter))
     found.extend(_room_help(rooms=rooms, model=waiter.model, others_than=waiter.server))
     return tuple(found[:SHOWN])
+
+
+def ways_for(*, snapshot: ClusterSnapshot, waiter: Waiter) -> tuple[Help, ...]:
+    """Name what would help one waiter, after asking every server."""
+    candidate = next((c for c in waiter.candidates if c.model == waiter.model), None)
+    if candidate is None:
+        return ()
+    return ways_out(snapshot=snapshot, waiter=waiter, rooms=rooms_for(snapshot=snapshot, candidate=candidate))
 
 
 def longer_limit(*, waiter: Waiter, eta_s: float | None, now: float) -> LongerLimit | None:
@@ -132,6 +148,9 @@ def _room_help(*, rooms: Sequence[Room], model: str, others_than: str | None) ->
     if need is None:
         return [KnowSize(model=model)] if RoomKind.SIZE_UNKNOWN in kinds else []
     found: list[Help] = []
+    untold = next((room for room in others if room.kind is RoomKind.MEMORY_UNKNOWN), None)
+    if untold is not None:
+        found.append(KnowMemory(server=untold.server, model=model))
     broken = next((room for room in others if room.kind in BROKEN), None)
     if broken is not None:
         fix = ServerBack if broken.kind is RoomKind.CLOSED else LoadWorks

@@ -40,6 +40,10 @@ WAYS = {
         told(BUSY, SMALL),
         ["A server with 20.0 GiB free for qwen3:32b; gpu-1 comes nearest and lacks 3.8 GiB."],
     ),
+    "a server has memory that nobody told us of": (
+        told(server(total_mib=None)),
+        ["The memory of gpu-1 is not known, so qwen3:32b is not loaded there: set scheduling.memoryMiB."],
+    ),
     "its only copy is full": (
         told(SERVES, SMALL, waiter=QUEUES),
         [
