@@ -17,7 +17,11 @@ RENEWALS_PER_LEASE = 3
 
 
 class LoadAbandoned(Exception):
-    """Nobody waits for the load any more and it has long outlived its estimate, or somebody else drives it now."""
+    """Nobody waits for the load any more, and it has long outlived its estimate."""
+
+
+class LoadTakenOver(Exception):
+    """The load is gone, or somebody else drives it now: this driver stops and has nothing more to say of it."""
 
 
 async def load_drive(
@@ -31,10 +35,10 @@ async def load_drive(
     server: str,
     model: str,
 ) -> bool:
-    """Drive one load to its end; False when it is gone or driven already.
+    """Drive one load to its end; False when it is gone, or driven by somebody else.
 
     The lease on driving it is renewed meanwhile: a dead driver's load is taken up again, a second delivery of the same
-    task does nothing.
+    task does nothing. A driver that stood still for too long leaves the load to who took it over.
     """
     runner = ids()
     load = await ledger.load_begin(server=server, model=model, runner=runner)
@@ -48,10 +52,13 @@ async def load_drive(
         result = await _watched(
             ledger=ledger, engine=engine, config=config, now=now, load=load, record=record, runner=runner
         )
-    except LoadFailed as failure:
-        await ledger.load_failed(server=server, model=model, problem=failure.detail, now=now())
-    except LoadAbandoned as abandoned:
-        await ledger.load_failed(server=server, model=model, problem=str(abandoned), now=now())
+    except LoadTakenOver:
+        return False
+    except (LoadFailed, LoadAbandoned) as failure:
+        problem = failure.detail if isinstance(failure, LoadFailed) else str(failure)
+        if not await ledger.load_renew(server=server, model=model, runner=runner):
+            return False  # what went wrong here says nothing about the load that somebody else drives
+        await ledger.load_failed(server=server, model=model, problem=problem, now=now())
     else:
         resident = resident_of(copy=result.copy, model=model)
         took_s = 0.0 if result.was_listed else result.load_s
@@ -68,6 +75,7 @@ def resident_of(*, copy: LoadedCopy, model: str | None = None) -> Resident:
         context_length=copy.context_length,
         spilling=copy.is_spilling,
         aliases=tuple(name for name in (copy.model, *copy.aliases) if name != (model or copy.model)),
+        accelerator_percent=accelerator_percent(copy) if copy.is_spilling else None,
     )
 
 
@@ -113,7 +121,7 @@ async def _watched(
             if done:
                 return work.result()
             if not await ledger.load_renew(server=load.server, model=load.model, runner=runner):
-                raise LoadAbandoned(f"The load of {load.model} on {load.server} was taken over.")
+                raise LoadTakenOver
             if is_abandoned(ledger=ledger, load=load, config=config, now=now()):
                 raise LoadAbandoned(
                     f"The load of {load.model} on {load.server} did not finish, and nobody waits for it."

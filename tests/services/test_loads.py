@@ -3,22 +3,25 @@
 import asyncio
 import time
 
+import pytest
+
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import ServerConfig
 from scheduler.services.loads import load_drive
 from scheduler.services.probing import server_probe
 from tests.fakes.engine_server import eventually, simulated_engine
+from tests.fakes.manual_clock import ManualClock
 from tests.fakes.memory_ledger import MemoryLedger
 from tests.services.world import SIZES, World, call, ticket_of, waiter_of
 
 SHORT = SchedulerConfig(runner_lease_s=0.06, load_grace_s=0.1, load_patience=0.01, probe_fast_s=0.0, probe_slow_s=0.0)
 
 
-async def on(engine, engine_http, *, config: SchedulerConfig | None = None) -> World:
-    """Make a world whose only server is this engine, probed once; its clock is the real one."""
+async def on(engine, engine_http, *, config: SchedulerConfig | None = None, clock=time.time) -> World:
+    """Make a world whose only server is this engine, probed once; its clock is the real one unless told otherwise."""
     world = World()
     world.config = config or world.config
-    world.clock = time.time
+    world.clock = clock
     world.ledger = MemoryLedger(config=world.config, clock=world.clock)
     world.parts = {"ledger": world.ledger, "effects": world.effects, "config": world.config}
     server = ServerConfig(name="gpu-1", kind="ollama", endpoint=engine.url, total_mib=32768)
@@ -108,3 +111,25 @@ async def test_a_load_that_hangs_is_cut_off_once_nobody_waits_for_it(engine_http
         assert (replica.loads, replica.tickets, replica.waiters) == ({}, {}, {})
         await server_probe(**world.parts, engine=engine_http, now=world.clock, server="gpu-1")
         assert replica.servers["gpu-1"].seen.phase == "degraded"
+
+
+@pytest.mark.parametrize("breaks", [False, True], ids=["while it hangs", "when it breaks"])
+async def test_a_driver_that_stood_still_leaves_the_load_to_who_took_it_over(engine_http, breaks):
+    """Its process slept past the lease; failing the load would take its callers' places under the new driver's hands."""
+    async with simulated_engine() as engine:
+        engine.engine.faults.switch({"load_hang": True})
+        world = await on(engine, engine_http, config=SchedulerConfig() if breaks else SHORT, clock=ManualClock())
+        waiter = waiter_of(await world.submit(call("default/a", "qwen3:32b")))
+        driving = asyncio.create_task(drive(world, engine_http))
+        await eventually(lambda: bool(engine.state()["loading"]))
+
+        world.clock.advance(world.config.runner_lease_s + 1)
+        assert await world.ledger.load_begin(server="gpu-1", model="qwen3:32b", runner="another")
+        if breaks:
+            await engine.stop_listening()
+        assert not await asyncio.wait_for(driving, timeout=10)
+
+        replica = world.ledger.replica
+        assert [load.model for load in replica.loads.values()] == ["qwen3:32b"]
+        assert replica.waiters[waiter].ticket in replica.tickets
+        assert replica.servers["gpu-1"].learned.failures == {}
