@@ -75,7 +75,6 @@ def resident_of(*, copy: LoadedCopy, model: str | None = None) -> Resident:
         context_length=copy.context_length,
         spilling=copy.is_spilling,
         aliases=tuple(name for name in (copy.model, *copy.aliases) if name != (model or copy.model)),
-        accelerator_percent=accelerator_percent(copy) if copy.is_spilling else None,
     )
 
 

@@ -115,7 +115,7 @@ async def test_a_load_that_hangs_is_cut_off_once_nobody_waits_for_it(engine_http
 
 @pytest.mark.parametrize("breaks", [False, True], ids=["while it hangs", "when it breaks"])
 async def test_a_driver_that_stood_still_leaves_the_load_to_who_took_it_over(engine_http, breaks):
-    """Its process slept past the lease; failing the load would take its callers' places under the new driver's hands."""
+    """Its process slept past the lease: failing the load would take its callers' places under the other one's hands."""
     async with simulated_engine() as engine:
         engine.engine.faults.switch({"load_hang": True})
         world = await on(engine, engine_http, config=SchedulerConfig() if breaks else SHORT, clock=ManualClock())
