@@ -74,7 +74,9 @@ class Hub:
         """Draw the present, and wake whoever waits for something new."""
         if self._is_due("calls", CLOCK_S):
             await self._read_calls()
-        if self.ledger.replica.version == self._version and self._is_due("ledger", CLOCK_S):
+        if self.ledger.replica.version != self._version:
+            self._problem = ""  # whoever is told of changes need not ask: on a busy cluster the turn to ask never comes
+        elif self._is_due("ledger", CLOCK_S):
             await self._ask_ledger()
         self._version = self.ledger.replica.version
         before = self.shelf.serial

@@ -142,6 +142,24 @@ async def test_silence_of_the_ledger_is_said_and_taken_back(hub, ledger, monkeyp
     assert "Redis" not in back.text
 
 
+async def test_a_ledger_that_tells_of_changes_again_is_not_called_silent(hub, ledger, monkeypatch):
+    """On a busy cluster something changed at every look, nobody asked again, and the board kept calling Redis silent."""
+    monkeypatch.setattr(hubs, "CLOCK_S", 0.0)
+    await hub.refresh()
+    ledger.is_silent = True
+    await hub.refresh()
+    reader = Reader(hub=hub)
+    assert "Redis does not answer" in await reader.next()
+
+    ledger.is_silent = False
+    ledger.put("ticket", "t1", ticket())
+    await hub.refresh()
+
+    back = Elements(await reader.next())
+    assert back.swapped == ["board-problem", "summary", "server-gpu-1"]
+    assert "Redis" not in back.text
+
+
 async def test_history_that_cannot_be_read_leaves_the_last_decisions(hub, ledger, calls, monkeypatch, caplog):
     monkeypatch.setattr(hubs, "CLOCK_S", 0.0)
     calls.append(CallRecord(id="c1", agent="default/analyst", state=CallState.RUNNING, arrived_at=NOON, action="use"))
