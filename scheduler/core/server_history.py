@@ -48,12 +48,16 @@ class ServerEventRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """What took a server's memory from one moment on, as far as its events tell. None is a size nobody knows."""
+    """What took a server's memory from one moment on, as far as its events tell. None is a size nobody knows.
+
+    `announced` are loads whose victims are not gone yet: the engine has not begun them, the memory is still theirs.
+    """
 
     at: float
     is_ready: bool = False
     held: Mapping[str, Size] = field(default_factory=dict)
     loading: Mapping[str, Size] = field(default_factory=dict)
+    announced: Mapping[str, tuple[Size, tuple[str, ...]]] = field(default_factory=dict)
 
     @property
     def mib(self) -> int:
@@ -123,26 +127,38 @@ READERS: dict[str, Callable[[Event, float], ServerEventRecord]] = {
 
 
 def _begin_load(before: Holding, event: ServerEventRecord) -> Holding:
-    return replace(before, loading={**before.loading, event.model: event.mib})
+    announced = {**before.announced, event.model: (event.mib, event.evicts)}
+    return _with_begun(replace(before, announced=announced))
+
+
+def _with_begun(state: Holding) -> Holding:
+    """Let the announced loads begin whose victims are all gone."""
+    begun = {
+        model: size for model, (size, victims) in state.announced.items() if not any(v in state.held for v in victims)
+    }
+    waiting = {model: load for model, load in state.announced.items() if model not in begun}
+    return replace(state, loading={**state.loading, **begun}, announced=waiting)
 
 
 def _end_load(before: Holding, event: ServerEventRecord) -> Holding:
     held = {**_without(before.held, event.model), event.model: event.mib}
-    return replace(before, held=held, loading=_without(before.loading, event.model))
+    return replace(_lose_load(before, event), held=held)
 
 
 def _lose_load(before: Holding, event: ServerEventRecord) -> Holding:
-    return replace(before, loading=_without(before.loading, event.model))
+    announced = {model: load for model, load in before.announced.items() if model != event.model}
+    return replace(before, loading=_without(before.loading, event.model), announced=announced)
 
 
 def _unload(before: Holding, event: ServerEventRecord) -> Holding:
-    return replace(before, held=_without(before.held, event.model))
+    return _with_begun(replace(before, held=_without(before.held, event.model)))
 
 
 def _look(before: Holding, event: ServerEventRecord) -> Holding:
     """Believe what a probe saw; what is still loading is not in memory yet, whatever the engine lists."""
-    held = {model: size for model, size in event.residents if model not in before.loading}
-    return replace(before, is_ready=bool(event.is_ready), held=held)
+    coming = {*before.loading, *before.announced}
+    held = {model: size for model, size in event.residents if model not in coming}
+    return _with_begun(replace(before, is_ready=bool(event.is_ready), held=held))
 
 
 def _without(sizes: Mapping[str, Size], model: str) -> dict[str, Size]:

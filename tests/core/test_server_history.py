@@ -108,7 +108,7 @@ def test_memory_follows_loads_unloads_and_probes():
     assert holdings(events=events) == (
         Holding(at=NOON),
         Holding(at=NOON + 1, is_ready=True, held={"small": 6144}),
-        Holding(at=NOON + 2, is_ready=True, held={"small": 6144}, loading=large),
+        Holding(at=NOON + 2, is_ready=True, held={"small": 6144}, announced={"large": (20480, ("small",))}),
         Holding(at=NOON + 3, is_ready=True, loading=large),
         Holding(at=NOON + 4, is_ready=True, loading=large),
         Holding(at=NOON + 5, is_ready=True, held=large),
@@ -118,7 +118,7 @@ def test_memory_follows_loads_unloads_and_probes():
         Holding(at=NOON + 9, held={"large": 20480, "foreign": None}),
         Holding(at=NOON + 10),
     )
-    assert holdings(events=events)[2].mib == 26624
+    assert [state.mib for state in holdings(events=events)[1:4]] == [6144, 6144, 20480], "never both at once"
     assert holdings(events=()) == ()
 
 
