@@ -19,10 +19,11 @@ from scheduler.core.ledger import Change, DrainChange, GrantChange, StandAsideCh
 from scheduler.core.line import Copy, Group, Queued
 from scheduler.core.overdue import overdue_loads
 from scheduler.core.passing import Pass
+from scheduler.core.placement.held import HeldPlace
 from scheduler.core.placement.targets import may_move
 from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.telling import describe
-from scheduler.core.types import Ticket, Waiter
+from scheduler.core.types import Waiter
 from scheduler.core.waiting_line import WaitingLine, line_of
 
 
@@ -30,7 +31,7 @@ def plan(
     *,
     snapshot: ClusterSnapshot,
     waiters: Iterable[Waiter] | WaitingLine,
-    held: Mapping[str, Ticket],
+    held: Mapping[str, HeldPlace],
     config: SchedulerConfig,
     is_weighted: bool,
 ) -> tuple[tuple[Change, ...], ClusterSnapshot]:
@@ -43,7 +44,7 @@ def plan(
        them no longer keeps anybody out.
     4. Who still waits is told what for; who has waited too long for models in use may get a drain.
 
-    `held` maps plan ids to the planned tickets they hold. Waiters that are granted already matter for 3. alone. The
+    `held` maps plan ids to the places they hold. Waiters that are granted already matter for 3. alone. The
     line is left as it is.
     """
     if isinstance(waiters, WaitingLine):
@@ -53,7 +54,7 @@ def plan(
         line = line_of(waiters=waiters, snapshot=snapshot, config=config, is_weighted=is_weighted)
     work = Pass(snapshot=snapshot, config=config, held=held, line=line, waiting=[])
     _end_drains(work)
-    holders = {ticket.agent for ticket in held.values()}
+    holders = {place.ticket.agent for place in held.values()}
     work.waiting = line.groups(holders=holders, drains=work.snapshot.index.drains.values())
     while _grant_slots(work) or _grant_load(work) or _stand_aside(work):
         pass
@@ -155,13 +156,16 @@ def _count_newcomers(work: Pass) -> None:
 
 def _grant(work: Pass, waiter: Waiter, decision: Grant) -> None:
     ticket, load = ticket_for(waiter=waiter, decision=decision, snapshot=work.snapshot)
-    planned = None if waiter.plan is None else work.held.get(waiter.plan)
-    if planned is not None:
+    place = None if waiter.plan is None else work.held.get(waiter.plan)
+    trace = trace_json(decision)
+    if place is not None:
+        planned = place.ticket
         work.snapshot = work.snapshot.without_ticket(server=planned.server, ticket=planned.id)
         if (planned.server, planned.model) == (ticket.server, ticket.model):
+            # It was decided when the place was chosen: nothing is weighed for a call that takes what is held for it.
             ticket = replace(ticket, action=planned.action, evicted=planned.evicted)
-    replaces = None if planned is None else planned.id
-    trace = trace_json(decision)
+            trace = place.trace
+    replaces = None if place is None else place.ticket.id
     work.changes.append(GrantChange(ticket=ticket, load=load, replaces=replaces, trace=trace))
     work.snapshot = work.snapshot.with_ticket(ticket, load=load)
     _leave(work, waiter)

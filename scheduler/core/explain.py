@@ -32,6 +32,7 @@ def option_doc(option: Option) -> dict[str, Any]:
     }
 
 
-def trace_json(decision: Decision) -> str:
-    """Write a decision for the journal."""
-    return json.dumps(decision_doc(decision), separators=(",", ":"))
+def trace_json(decision: Decision, *, planned_at: float | None = None) -> str:
+    """Write a decision for the journal; `planned_at` where it was made at selection, ahead of the call."""
+    when = {} if planned_at is None else {"plannedAt": planned_at}
+    return json.dumps(decision_doc(decision) | when, separators=(",", ":"))

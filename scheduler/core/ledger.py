@@ -72,7 +72,10 @@ class ServerRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A selected agent's held place. `ticket` None: nothing could be held, its intent stands instead."""
+    """A selected agent's held place. `ticket` None: nothing could be held, its intent stands instead.
+
+    `trace` is the decision that chose the place, JSON: it becomes that of the call that takes the place.
+    """
 
     id: str
     agent: str
@@ -80,10 +83,11 @@ class Plan:
     crew: str = ""
     created_at: float = 0.0
     ticket: str | None = None
+    trace: str = ""
 
-    def with_ticket(self, ticket: str) -> "Plan":
-        """Make the same plan holding a ticket."""
-        return replace(self, ticket=ticket)
+    def with_ticket(self, ticket: str, *, trace: str) -> "Plan":
+        """Make the same plan holding a ticket, by this decision."""
+        return replace(self, ticket=ticket, trace=trace)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +114,7 @@ class GrantChange:
 
     `load` starts a load with this ticket (its victims in `load.evicts`). `replaces` is a planned ticket given back in
     the same step. `plan` is written with it when the ticket is held for a selected agent. `trace` is the decision as
-    people read it, JSON; it goes to the journal and nowhere else.
+    people read it, JSON; it goes to the journal and nowhere else. Where a place is held it stands on the plan instead.
     """
 
     ticket: Ticket

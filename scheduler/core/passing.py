@@ -8,7 +8,7 @@ from scheduler.core.decisions import Decision, Join, Use
 from scheduler.core.ledger import Change
 from scheduler.core.line import Group
 from scheduler.core.placement.decide import decide, place_now
-from scheduler.core.placement.held import held_decision
+from scheduler.core.placement.held import HeldPlace, held_decision
 from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.types import CallRequest, Ticket, Turn, Waiter
 from scheduler.core.waiting_line import WaitingLine
@@ -23,7 +23,7 @@ class Pass:
 
     snapshot: ClusterSnapshot
     config: SchedulerConfig
-    held: Mapping[str, Ticket]
+    held: Mapping[str, HeldPlace]
     line: WaitingLine
     waiting: list[Group]
     gone: set[str] = field(default_factory=set)
@@ -57,7 +57,8 @@ class Pass:
         return place_now(request=request, snapshot=self._given_back(ticket))
 
     def _held_by(self, waiter: Waiter) -> Ticket | None:
-        return None if waiter.plan is None else self.held.get(waiter.plan)
+        place = None if waiter.plan is None else self.held.get(waiter.plan)
+        return None if place is None else place.ticket
 
     def _given_back(self, ticket: Ticket) -> ClusterSnapshot:
         """Make the snapshot for a call whose held place is no good any more: as if it had been given back."""

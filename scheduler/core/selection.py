@@ -41,9 +41,8 @@ def plan_selection(
             continue
         ticket, load = ticket_for(waiter=waiter, decision=decision, snapshot=snapshot)
         ticket = ticket.for_plan(plan=held.id)
-        grants.append(
-            GrantChange(ticket=ticket, load=load, plan=held.with_ticket(ticket.id), trace=trace_json(decision))
-        )
+        trace = trace_json(decision, planned_at=snapshot.now)
+        grants.append(GrantChange(ticket=ticket, load=load, plan=held.with_ticket(ticket.id, trace=trace)))
         snapshot = snapshot.with_ticket(ticket, load=load)
     return tuple(grants), decisions
 

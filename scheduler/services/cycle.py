@@ -6,9 +6,9 @@ from scheduler.core import cycle
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import Change, Committed, GrantChange
 from scheduler.core.newcomer import grant_alone
-from scheduler.core.placement.held import useless_plans
+from scheduler.core.placement.held import HeldPlace, useless_plans
 from scheduler.core.replica import Replica
-from scheduler.core.types import Ticket, Waiter
+from scheduler.core.types import Waiter
 from scheduler.ports import Effects, Ledger
 
 
@@ -44,7 +44,7 @@ def plan_changes(
         changes, _ = cycle.plan(
             snapshot=snapshot,
             waiters=line,
-            held=held_tickets(replica=replica),
+            held=held_places(replica=replica),
             config=config,
             is_weighted=bool(replica.weights),
         )
@@ -56,12 +56,12 @@ async def _drop_useless_plans(*, ledger: Ledger, now: float) -> None:
     replica = ledger.replica
     if not replica.waiters or not replica.plans:
         return
-    held = held_tickets(replica=replica)
+    held = held_places(replica=replica)
     if not held:
         return
     snapshot = replica.snapshot(now=now)
     own_calls = [
-        waiter for agent in {ticket.agent for ticket in held.values()} for waiter in replica.line.of_agent(agent)
+        waiter for agent in {place.ticket.agent for place in held.values()} for waiter in replica.line.of_agent(agent)
     ]
     useless = useless_plans(snapshot=snapshot, waiters=own_calls, held=held)
     for plan in useless:
@@ -70,10 +70,10 @@ async def _drop_useless_plans(*, ledger: Ledger, now: float) -> None:
         await ledger.catch_up()
 
 
-def held_tickets(*, replica: Replica) -> dict[str, Ticket]:
-    """Map the plans that hold a place to their tickets."""
+def held_places(*, replica: Replica) -> dict[str, HeldPlace]:
+    """Map the plans that hold a place to it."""
     return {
-        plan.id: replica.tickets[plan.ticket]
+        plan.id: HeldPlace(ticket=replica.tickets[plan.ticket], trace=plan.trace)
         for plan in replica.plans.values()
         if plan.ticket is not None and plan.ticket in replica.tickets
     }

@@ -7,7 +7,7 @@ from scheduler.core.config import SchedulerConfig
 from scheduler.core.decisions import Decision
 from scheduler.core.ledger import GrantChange, Intent, Plan
 from scheduler.core.selection import Planned, plan_selection
-from scheduler.core.types import Ticket, Waiter
+from scheduler.core.types import Waiter
 from scheduler.ports import Effects, Ids, Ledger
 from scheduler.services.cycle import apply_effects, run_cycle
 
@@ -42,7 +42,7 @@ async def agents_select(
     )
     await run_cycle(ledger=ledger, effects=effects, config=config, now=now)
     decisions: dict[str, Decision] = {}
-    held: dict[str, Ticket] = {}
+    held: dict[str, GrantChange] = {}
     for _ in range(config.max_commit_attempts):
         missing = [(plan, waiter) for plan, waiter in selected if plan.id not in held]
         grants, decided = plan_selection(snapshot=ledger.replica.snapshot(now=now), selected=missing)
@@ -55,14 +55,7 @@ async def agents_select(
         if not committed.refused:
             break
         await ledger.catch_up()
-    return tuple(
-        Planned(
-            plan=plan if plan.id not in held else plan.with_ticket(held[plan.id].id),
-            decision=decisions[plan.id],
-            ticket=held.get(plan.id),
-        )
-        for plan, _ in selected
-    )
+    return tuple(_planned(plan=plan, decision=decisions[plan.id], grant=held.get(plan.id)) for plan, _ in selected)
 
 
 async def plan_drop(*, ledger: Ledger, effects: Effects, config: SchedulerConfig, plan: str, now: float) -> bool:
@@ -91,9 +84,15 @@ def _intent(*, plan: Plan, waiter: Waiter, now: float) -> Intent:
     return Intent(agent=plan.agent, thread=plan.thread, models=models, at=now)
 
 
-def _accepted(*, grants: Sequence[GrantChange], results: Sequence[object]) -> dict[str, Ticket]:
+def _planned(*, plan: Plan, decision: Decision, grant: GrantChange | None) -> Planned:
+    if grant is None:
+        return Planned(plan=plan, decision=decision, ticket=None)
+    return Planned(plan=grant.plan or plan, decision=decision, ticket=grant.ticket)
+
+
+def _accepted(*, grants: Sequence[GrantChange], results: Sequence[object]) -> dict[str, GrantChange]:
     return {
-        grant.plan.id: grant.ticket
+        grant.plan.id: grant
         for grant, refusal in zip(grants, results, strict=True)
         if refusal is None and grant.plan is not None
     }

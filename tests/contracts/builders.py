@@ -24,6 +24,8 @@ from tests.fakes.manual_clock import ManualClock
 
 SIZES = {"8b": 6144, "14b": 10240, "32b": 20480}
 OK = Outcome(ok=True)
+CHOSEN = '{"action":"use","options":[]}'
+"""The decision that chose a held place, as JSON."""
 
 
 def server(name: str = "gpu-1", **more: Any) -> ServerConfig:
@@ -145,7 +147,7 @@ class World:
         plan = await self.selected(id, agent=agent, thread=thread)
         grant = self.grant_load if load else self.grant
         held = {"state": TicketState.PLANNED, "agent": agent, "call": "", "thread": thread}
-        return await grant(f"p-{id}", model, holds=plan.with_ticket(f"p-{id}"), **held | more)
+        return await grant(f"p-{id}", model, holds=plan.with_ticket(f"p-{id}", trace=CHOSEN), **held | more)
 
     async def picks_up(self, id: str = "w1") -> Settled | None:
         """Ask for the end of a wait."""

@@ -187,7 +187,7 @@ class Player(Hand):
         plan = self.plans[-1 - a % min(len(self.plans), 2)]
         change = self._grant(a, b, c, 0, 0 if e % 2 else 5 - e)
         held = self._of(change.ticket, agent=plan.agent, plan=plan.id, waiter=None, state=TicketState.PLANNED, call="")
-        given = GrantChange(ticket=held, plan=plan.with_ticket(held.id))
+        given = GrantChange(ticket=held, plan=plan.with_ticket(held.id, trace="{}"))
         return await self._commit(self._with_load(given, ()) if e % 2 else given)
 
     async def drop_plan(self, a: int, b: int, *_: int) -> Any:

@@ -1,13 +1,14 @@
-"""Places held for selected agents (scheduling rules, section 6)."""
+"""Places held for selected agents, with the decision that chose them (scheduling rules, section 6)."""
 
 import pytest
 
 from scheduler.core.ledger import Intent, Plan, Reaped, Refusal, Use
 from scheduler.core.types import TicketState
-from tests.contracts.builders import World, ticket
+from tests.contracts.builders import CHOSEN, World, ticket
 
 INTENT = Intent(agent="a", thread="th", models=("14b", "32b"), at=1000.0)
 EMPTY = Plan(id="p1", agent="a", thread="th", created_at=1000.0)
+HELD = EMPTY.with_ticket("p-p1", trace=CHOSEN)
 
 
 async def test_a_selected_agents_intent_stands_until_a_place_is_held_for_it(world: World) -> None:
@@ -16,10 +17,10 @@ async def test_a_selected_agents_intent_stands_until_a_place_is_held_for_it(worl
     assert world.ledger.replica.intents == {"a#th": INTENT}
     assert world.ledger.replica.selected == {model: Use(count=1, at=1000.0) for model in INTENT.models}
 
-    assert await world.grant("p-p1", state=TicketState.PLANNED, holds=EMPTY.with_ticket("p-p1"), call="") is None
+    assert await world.grant("p-p1", state=TicketState.PLANNED, holds=HELD, call="") is None
 
     assert world.ledger.replica.intents == {}
-    assert world.ledger.replica.plans == {"p1": EMPTY.with_ticket("p-p1")}
+    assert world.ledger.replica.plans == {"p1": HELD}
     assert world.tickets == {"p-p1": ticket("p-p1", state=TicketState.PLANNED, plan="p1", call="")}
     assert [e["plan"] for e in await world.events("planned")] == ["p1"]
 
@@ -116,7 +117,7 @@ async def test_nothing_is_held_for_a_plan_that_was_dropped_meanwhile(world: Worl
     await world.selected("p1")
     await world.ledger.drop_plan(plan="p1", now=1000.0)
 
-    refused = await world.grant("p-p1", state=TicketState.PLANNED, holds=EMPTY.with_ticket("p-p1"))
+    refused = await world.grant("p-p1", state=TicketState.PLANNED, holds=HELD)
 
     assert refused is Refusal.PLAN_GONE
     assert world.tickets == {}
@@ -126,7 +127,10 @@ async def test_a_plan_holds_one_ticket(world: World) -> None:
     await world.gpu("14b", slots=2)
     await world.plans("p1", "14b")
 
-    assert await world.grant("x", state=TicketState.PLANNED, holds=EMPTY.with_ticket("x")) is Refusal.PLAN_GONE
+    assert (
+        await world.grant("x", state=TicketState.PLANNED, holds=EMPTY.with_ticket("x", trace=CHOSEN))
+        is Refusal.PLAN_GONE
+    )
 
 
 async def test_dropping_an_empty_plan_ends_its_intent(world: World) -> None:
@@ -145,7 +149,7 @@ async def test_a_failed_load_leaves_the_plan_as_an_intent_of_its_old_age(world: 
 
     assert world.ledger.replica.plans == {"p1": EMPTY}
     assert world.ledger.replica.intents == {"a#th": INTENT}
-    assert await world.grant_load("p-p1", "14b", state=TicketState.PLANNED, holds=EMPTY.with_ticket("p-p1")) is None
+    assert await world.grant_load("p-p1", "14b", state=TicketState.PLANNED, holds=HELD) is None
     assert world.ledger.replica.intents == {}
 
 

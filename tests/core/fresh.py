@@ -5,7 +5,7 @@ from scheduler.core.config import SchedulerConfig
 from scheduler.core.index import index_of
 from scheduler.core.ledger_docs import to_doc
 from scheduler.core.replica import Replica
-from scheduler.services.cycle import held_tickets
+from scheduler.services.cycle import held_places
 
 LONG = 10_000.0
 
@@ -37,7 +37,7 @@ def assert_kept_is_fresh(*, replica: Replica, config: SchedulerConfig, now: floa
     kept, made = replica.snapshot(now=now), copy.snapshot(now=now)
     assert kept == made
     assert kept.index == made.index == index_of(kept.servers)
-    holders = {ticket.agent for ticket in held_tickets(replica=replica).values()}
+    holders = {place.ticket.agent for place in held_places(replica=replica).values()}
     drains = kept.index.drains.values()
     assert replica.line.groups(holders=holders, drains=drains) == copy.line.groups(holders=holders, drains=drains)
     assert replica.line.past_limit(now=now + LONG) == copy.line.past_limit(now=now + LONG)
@@ -49,7 +49,7 @@ def planned(replica: Replica, *, config: SchedulerConfig, now: float, afresh: bo
     changes, _ = cycle.plan(
         snapshot=replica.snapshot(now=now),
         waiters=replica.waiters.values() if afresh else replica.line,
-        held=held_tickets(replica=replica),
+        held=held_places(replica=replica),
         config=config,
         is_weighted=bool(replica.weights),
     )

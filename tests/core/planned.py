@@ -6,8 +6,9 @@ from typing import Any
 from scheduler.core import cycle
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import Change, DrainChange, GrantChange, StandAsideChange, WaitChange
+from scheduler.core.placement.held import HeldPlace
 from scheduler.core.snapshot import ClusterSnapshot
-from scheduler.core.types import Ticket, Waiter
+from scheduler.core.types import Waiter
 
 CONFIG = SchedulerConfig()
 
@@ -15,7 +16,7 @@ CONFIG = SchedulerConfig()
 def planned(
     snapshot: ClusterSnapshot,
     *waiters: Waiter,
-    held: Mapping[str, Ticket] | None = None,
+    held: Mapping[str, HeldPlace] | None = None,
     config: SchedulerConfig = CONFIG,
     is_weighted: bool = False,
 ) -> list[tuple[Any, ...]]:

@@ -1,25 +1,32 @@
 """A place held at selection: taken by the agent's call, lent to its earlier ones, given up when it is no good."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from scheduler.core import cycle
 from scheduler.core.ledger import GrantChange
-from scheduler.core.placement.held import useless_plans
+from scheduler.core.placement.held import HeldPlace, useless_plans
 from scheduler.core.types import TicketState
 from tests.builders import NOW, call, cluster, server
 from tests.core.planned import CONFIG, planned
 
 PLANNED = {"state": "planned", "agent": "analyst", "id": "p-1", "plan": "plan-1"}
 HELD = server().loaded("m").ticket("m", **PLANNED)
+CHOSEN = '{"action":"load","plannedAt":990.0}'
 
 
 def plan(snapshot, *waiters):
     """The changes, where the plan `plan-1` holds the ticket `p-1`."""
-    held = next(ticket for each in snapshot.servers.values() for ticket in each.tickets if ticket.id == "p-1")
-    changes, _ = cycle.plan(snapshot=snapshot, waiters=waiters, held={"plan-1": held}, config=CONFIG, is_weighted=False)
+    ticket = next(ticket for each in snapshot.servers.values() for ticket in each.tickets if ticket.id == "p-1")
+    changes, _ = cycle.plan(snapshot=snapshot, waiters=waiters, held=holding(ticket), config=CONFIG, is_weighted=False)
     return changes
+
+
+def holding(ticket):
+    """The plan `plan-1` with its place."""
+    return {"plan-1": HeldPlace(ticket=ticket, trace=CHOSEN)}
 
 
 def caller(**more):
@@ -64,6 +71,23 @@ def test_while_the_place_still_loads_it_joins_the_load():
     assert grant_of(change) == (TicketState.LOADING, "gpu-1", "m", "load", "p-1")
 
 
+def test_the_call_takes_over_the_decision_that_chose_its_place():
+    """Nothing is weighed for a call whose place is held; what was weighed at selection is why it runs there."""
+    (change,) = plan(cluster(HELD).at(), caller())
+
+    assert isinstance(change, GrantChange)
+    assert change.trace == CHOSEN
+
+
+def test_a_call_placed_afresh_is_told_by_its_own_decision():
+    snapshot = cluster(HELD.having(ready=False), server("gpu-2").loaded("m")).at()
+
+    (change,) = plan(snapshot, caller())
+
+    assert isinstance(change, GrantChange)
+    assert json.loads(change.trace)["options"][0]["server"] == "gpu-2"
+
+
 def test_an_earlier_call_of_the_agent_is_lent_the_place():
     """Its triage: nobody waits for itself."""
     triage = replace(caller(), plan=None)
@@ -76,9 +100,17 @@ def test_an_earlier_call_of_the_agent_is_lent_the_place():
 def test_while_the_place_is_lent_the_agent_s_call_queues_for_it():
     lent = HELD.busy("m", agent="analyst", at=NOW - 10)
 
-    changes = planned(cluster(lent).at(), caller(), held={"plan-1": lent.value.tickets[0]})
+    changes = planned(cluster(lent).at(), caller(), held=holding(lent.value.tickets[0]))
 
     assert changes == [("queue", "w", "m", "gpu-1")]
+
+
+def test_a_call_that_queues_for_its_held_place_says_how_long():
+    lent = HELD.busy("m", agent="analyst", at=NOW - 10)
+
+    (change,) = plan(cluster(lent).at(), caller())
+
+    assert [option["costSeconds"] for option in json.loads(change.trace)["options"]] == [20.0]
 
 
 def test_nobody_else_is_lent_the_place():
@@ -135,13 +167,13 @@ def test_what_the_given_up_place_kept_in_use_may_be_unloaded_for_the_call():
 )
 def test_a_plan_is_useless_when_its_own_call_waits_and_its_place_is_no_good(built, expected):
     snapshot = cluster(built).at()
-    held = {"plan-1": built.value.tickets[0]}
+    held = holding(built.value.tickets[0])
 
     assert useless_plans(snapshot=snapshot, waiters=[caller(), call("b").prefers("m").waits()], held=held) == expected
 
 
 def test_a_plan_whose_call_was_granted_is_not_called_useless():
-    held = {"plan-1": HELD.value.tickets[0]}
+    held = holding(HELD.value.tickets[0])
     snapshot = cluster(HELD.having(ready=False)).at()
 
     assert useless_plans(snapshot=snapshot, waiters=[caller(ticket="t-w")], held=held) == ()

@@ -16,7 +16,7 @@ from scheduler.core.placement.decide import decide
 from scheduler.core.placement.held import held_decision
 from scheduler.core.snapshot import Resident
 from scheduler.core.types import LoadUnderWay, Priority, Waiter
-from scheduler.services.cycle import held_tickets
+from scheduler.services.cycle import held_places
 from scheduler.services.selection import agents_select, plan_drop
 from tests.core.fresh import assert_kept_is_fresh
 from tests.core.machine import AGENTS, CONFIG, MODELS, Hands, server
@@ -230,13 +230,13 @@ class Cluster(Hands):
 
     def nobody_waits_who_could_be_placed_now(self):
         snapshot = self._snapshot()
-        held = held_tickets(replica=self.ledger.replica)
+        held = held_places(replica=self.ledger.replica)
         for waiter in self.ledger.replica.waiting():
             turn = turn_of(waiter=waiter, now=snapshot.now, config=CONFIG, is_weighted=bool(self.weights))
             request = replace(waiter.request(), turn=turn)
             decision = None
             if waiter.plan in held:
-                decision = held_decision(snapshot=snapshot, request=request, ticket=held[waiter.plan])
+                decision = held_decision(snapshot=snapshot, request=request, ticket=held[waiter.plan].ticket)
             if decision is None:
                 decision = decide(request=request, snapshot=snapshot)
             assert not isinstance(decision, Use | Join), (waiter, decision)

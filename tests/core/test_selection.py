@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from scheduler.core.decisions import Load, Queue, Use, Wait
+from scheduler.core.explain import trace_json
 from scheduler.core.ledger import Plan
 from scheduler.core.selection import places, plan_selection
 from scheduler.core.types import Demand, TicketState
@@ -35,7 +36,8 @@ def test_a_selected_agent_holds_a_planned_place_and_its_load_begins_at_once():
     assert (ticket.id, ticket.state, ticket.plan, ticket.waiter) == ("p-plan-a", TicketState.PLANNED, "plan-a", None)
     assert grant.load is not None
     assert (grant.load.server, grant.load.model, grant.load.footprint_mib) == ("gpu-1", "m", 10240)
-    assert grant.plan == Plan(id="plan-a", agent="a", thread="t", created_at=NOW, ticket="p-plan-a")
+    chosen = trace_json(decisions["plan-a"], planned_at=NOW)
+    assert grant.plan == Plan(id="plan-a", agent="a", thread="t", created_at=NOW, ticket="p-plan-a", trace=chosen)
     assert isinstance(decisions["plan-a"], Load)
 
 

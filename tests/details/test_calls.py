@@ -7,6 +7,7 @@ from kubemoot_web.board.details.call_rows import rows_of
 from kubemoot_web.board.details.filters import Filters, filters_of
 from kubemoot_web.board.details.parts import Part, parts_of
 from kubemoot_web.board.marks import Palette
+from kubemoot_web.board.times import moment
 from scheduler.core.call_history import CallRecord, CallState
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.types import TicketState
@@ -173,16 +174,33 @@ def test_a_call_tells_its_time_its_decision_and_its_facts():
     )
     assert [name for name, _ in shown.times] == ["came in", "got its place", "began to run", "ended"]
     assert [mark.name for mark in shown.evicted] == ["qwen3:8b"]
-    assert (shown.unweighed, shown.waits, shown.news, shown.is_going_on) == ("", None, "", False)
+    assert (shown.weighed, shown.waits, shown.news, shown.is_going_on) == ("", None, "", False)
 
 
-def test_a_call_that_took_a_held_place_says_so_and_one_without_any_room_too():
-    held, hopeless = sheet(call=call()), sheet(call=call(granted_at=None, started_at=None, state=CallState.STOOD_ASIDE))
+def test_a_call_that_took_a_held_place_shows_what_was_weighed_at_selection():
+    load = {"action": "load", "server": "gpu-1", "model": "qwen3:14b", "costSeconds": 10.0}
+    decision = {"action": "load", "costSeconds": 10.0, "options": [load], "plannedAt": NOON - 5}
 
-    assert held is not None
+    shown = sheet(call=call(action="load", decision=decision))
+
+    assert shown is not None
+    assert [option.says for option in shown.options] == ["load qwen3:14b on gpu-1"]
+    assert shown.weighed == "It took the place that was held for it: this was weighed when its agent was selected."
+    assert shown.times[0] == ("was selected", moment(NOON - 5))
+
+
+def test_a_call_that_had_no_way_says_that_nothing_was_weighed():
+    hopeless = sheet(call=call(granted_at=None, state=CallState.STOOD_ASIDE, decision={"options": []}))
+
     assert hopeless is not None
-    assert held.unweighed == "It took the place that was held for it when its agent was selected."
-    assert hopeless.unweighed == "There was nothing to weigh: no GPU had room that could be used."
+    assert hopeless.weighed == "There was nothing to weigh: no GPU had room that could be used."
+
+
+def test_a_call_whose_decision_is_not_known_yet_is_not_explained():
+    fresh = sheet(call=call(decision=None))
+
+    assert fresh is not None
+    assert fresh.weighed == ""
 
 
 def test_a_call_that_waits_says_where_it_stands_and_what_would_help():

@@ -186,7 +186,7 @@ class Books:
         self.wait_again(ticket)
         plan = self.rows.plans.get(ticket.plan or "")
         if plan is not None and plan.ticket == ticket.id:
-            self.put("plan", plan.id, replace(plan, ticket=None))
+            self.put("plan", plan.id, replace(plan, ticket=None, trace=""))
             key = intent_key(agent=plan.agent, thread=plan.thread)
             held = self.held_intents.pop(key, None)
             if held is not None:

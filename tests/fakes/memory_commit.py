@@ -157,7 +157,7 @@ def _hold_for_plan(books: Books, change: GrantChange, ticket: Ticket) -> None:
     books.put("plan", plan.id, replace(plan, ticket=ticket.id))
     books.hold_intent(intent_key(agent=plan.agent, thread=plan.thread))
     books.lease("ticket", ticket.id, books.config.plan_limit_s)
-    books.emit("planned", call_of_ticket(ticket), trace=change.trace)
+    books.emit("planned", call_of_ticket(ticket))
 
 
 def _hand_to_waiter(books: Books, ticket: Ticket, trace: str) -> None:

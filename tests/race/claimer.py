@@ -223,7 +223,7 @@ class Fighter:
         return GrantChange(
             ticket=ticket,
             load=load,
-            plan=plan.with_ticket(ticket.id) if plan else None,
+            plan=plan.with_ticket(ticket.id, trace="{}") if plan else None,
             replaces=replaces.id if replaces else None,
         )
 

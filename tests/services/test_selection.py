@@ -1,5 +1,6 @@
 """Agents that were selected: held places, and what becomes of them."""
 
+from scheduler.core.explain import decision_doc
 from scheduler.core.types import TicketState
 from scheduler.services.selection import plan_drop
 from tests.services.world import World, call, profile, ticket_of, waiter_of
@@ -27,6 +28,20 @@ async def test_a_plan_starts_its_load_at_once_so_that_it_runs_while_the_agent_tr
 
     assert planned.ticket.action == "load"
     assert [(load.server, load.model) for load in world.effects.loads] == [(planned.ticket.server, "qwen3:32b")]
+
+
+async def test_history_tells_of_a_call_that_took_its_held_place_why_that_was_chosen():
+    """Its page said how it was placed, but not what else was weighed: that was the plan's, and lost with it."""
+    world = await World().holding()
+    (planned,) = await world.select(RESEARCHER)
+    world.clock.advance(5)
+
+    call_id = waiter_of(await world.submit(call("default/researcher", ("qwen3:32b", 90), thread="th")))
+
+    record = await world.record(call_id)
+    assert (record.action, record.granted_at) == ("load", 1005.0)
+    assert record.decision == decision_doc(planned.decision) | {"plannedAt": 1000.0}
+    assert [option["server"] for option in record.decision["options"]] == ["gpu-2", "gpu-1"]
 
 
 async def test_a_held_place_is_lent_to_the_agents_own_triage():

@@ -3,6 +3,7 @@
 from itertools import count
 from typing import Any
 
+from scheduler.core.call_history import CallRecord, fold
 from scheduler.core.calls import AgentProfile, Call
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import Outcome, ServerConfig, ServerSeen, Settled
@@ -70,6 +71,15 @@ class World:
     async def tick(self) -> int:
         """Let a second's housekeeping happen."""
         return await tick.tick(**self.parts, now=self.clock, pulse=self.pulse)
+
+    async def record(self, call: str) -> CallRecord:
+        """Give what history will keep of a call."""
+        record: CallRecord | None = None
+        for entry in await self.ledger.journal(after="", count=1000):
+            for event in (event for event in entry.events if event.get("call") == call):
+                record = fold(record=record, event=event, at=entry.at)
+        assert record is not None, call
+        return record
 
     async def finish_load(self) -> None:
         """Let the engine confirm the last load that was started, victims first."""

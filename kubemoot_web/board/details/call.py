@@ -11,7 +11,7 @@ from kubemoot_web.board.times import Moment, moment
 from scheduler.core import messages
 from scheduler.core.call_history import CallRecord, CallState
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.messages.history import call_bar, not_written_yet, nothing_weighed
+from scheduler.core.messages.history import call_bar, not_written_yet, nothing_weighed, weighed_at_selection
 from scheduler.core.replica import Replica
 from scheduler.core.standing import standing_of
 
@@ -26,7 +26,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSheet:
-    """Everything about one call. `waits` while it waits; `news` where history has not got it yet."""
+    """Everything about one call. `waits` while it waits; `news` where history has not got it yet.
+
+    `weighed` is what to know of its options: when they were weighed, if not for the call itself, or why there are none.
+    """
 
     call: str
     agent: str
@@ -43,7 +46,7 @@ class CallSheet:
     facts: tuple[Fact, ...]
     evicted: tuple[Mark, ...]
     options: tuple[Weighed, ...]
-    unweighed: str
+    weighed: str
     waits: Helped | None
     news: str
 
@@ -75,7 +78,7 @@ def call_sheet_of(
         facts=_facts(known),
         evicted=tuple(palette.mark(model) for model in known.evicted),
         options=options,
-        unweighed="" if options else nothing_weighed(is_placed=known.granted_at is not None),
+        weighed=_weighed(known),
         waits=_waits(id=id, replica=replica, config=config, now=now),
         news="" if call is not None else not_written_yet(),
     )
@@ -112,8 +115,17 @@ def _from_ledger(*, id: str, replica: Replica) -> CallRecord | None:
     )
 
 
+def _weighed(call: CallRecord) -> str:
+    if call.decision is None:
+        return ""
+    if "plannedAt" in call.decision:
+        return weighed_at_selection()
+    return "" if call.decision.get("options") else nothing_weighed()
+
+
 def _times(call: CallRecord) -> tuple[tuple[str, Moment | None], ...]:
     times = (
+        ("was selected", (call.decision or {}).get("plannedAt")),
         ("came in", call.arrived_at),
         ("got its place", call.granted_at),
         ("began to run", call.started_at),

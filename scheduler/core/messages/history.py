@@ -78,10 +78,13 @@ def not_written_yet() -> str:
     return "This call has just come in; what is known of it grows within a second."
 
 
-def nothing_weighed(*, is_placed: bool) -> str:
-    """Say why a decision has no options: a held place was taken, or there was nothing to weigh."""
-    if is_placed:
-        return "It took the place that was held for it when its agent was selected."
+def weighed_at_selection() -> str:
+    """Say of a call that took a held place when its options were weighed."""
+    return "It took the place that was held for it: this was weighed when its agent was selected."
+
+
+def nothing_weighed() -> str:
+    """Say why a decision has no options."""
     return "There was nothing to weigh: no GPU had room that could be used."
 
 

@@ -76,7 +76,7 @@ local function start_load(f, load, raw, ticket)
   emit_of('load_started', ticket, {footprint_mib = load.footprint_mib, evicts = load.evicts})
 end
 
-local function hold_for_plan(plan, raw, ticket, trace)
+local function hold_for_plan(plan, raw, ticket)
   if plan.ticket ~= ticket.id then
     plan.ticket = ticket.id
     raw = nil
@@ -89,7 +89,7 @@ local function hold_for_plan(plan, raw, ticket, trace)
     redis.call('HSET', key('held_intent'), id, intent)
   end
   redis.call('ZADD', key('lease:ticket'), exact(CLOCK + LIMITS.plan_limit_s), ticket.id)
-  emit_of('planned', ticket, {trace = trace})
+  emit_of('planned', ticket)
 end
 
 local function hand_to_waiter(ticket, trace)
@@ -131,7 +131,7 @@ local function grant(ticket_raw, load_raw, replaced, plan_raw, trace)
   put('ticket', ticket.id, ticket, ticket_raw)
   join_stand(ticket)
   if load then start_load(f, load, load_raw, ticket) end
-  if plan then hold_for_plan(plan, plan_raw, ticket, trace) end
+  if plan then hold_for_plan(plan, plan_raw, ticket) end
   if some(ticket.waiter) then hand_to_waiter(ticket, trace) end
   if is_delivered(ticket) then deliver(ticket, trace) end
 end

@@ -128,7 +128,7 @@ end
 
 -- A plan's ticket was taken from it: its intent stands again, as old as it was.
 local function back_to_intent(plan)
-  plan.ticket = null
+  plan.ticket, plan.trace = null, ''
   put('plan', plan.id, plan)
   local id = intent_of(plan)
   local raw = redis.call('HGET', key('held_intent'), id)
