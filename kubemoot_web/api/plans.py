@@ -6,6 +6,7 @@ from ninja import Router, Schema, Status
 from pydantic import ConfigDict, Field, model_validator
 
 from kubemoot_web.access import AuthedRequest
+from kubemoot_web.api.ownership import require_own
 from kubemoot_web.board import planned_doc
 from scheduler import bootstrap
 from scheduler.services.callers import profiles
@@ -62,5 +63,6 @@ async def drop(request: AuthedRequest, plan: str) -> dict[str, Any]:
     """Drop the plan. One that is gone already stays gone: `dropped` is then false, and nothing changed."""
     request.auth.require("call")
     rt = await bootstrap.runtime()
+    await require_own(principal=request.auth, ledger=rt.ledger, id=plan)
     dropped = await plan_drop(ledger=rt.ledger, effects=rt.effects, config=rt.config, plan=plan, now=rt.now())
     return {"id": plan, "dropped": dropped}

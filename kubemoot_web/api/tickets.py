@@ -6,6 +6,7 @@ from ninja import Router, Schema, Status
 from pydantic import ConfigDict, Field, model_validator
 
 from kubemoot_web.access import AuthedRequest
+from kubemoot_web.api.ownership import require_own
 from kubemoot_web.board import settled_doc, standing_aside_doc, still_waiting_doc
 from scheduler import bootstrap
 from scheduler.core.ledger import Outcome, Settled
@@ -78,6 +79,8 @@ async def claim(request: AuthedRequest, payload: TicketIn) -> Status[dict[str, A
         ),
     )
     request.auth.require_agent(agent=call.agent, crew=call.crew or None)
+    if payload.plan is not None:
+        await require_own(principal=request.auth, ledger=rt.ledger, id=payload.plan)
     settled = await call_submit(
         ledger=rt.ledger,
         effects=rt.effects,
@@ -95,6 +98,7 @@ async def renew(request: AuthedRequest, ticket: str) -> dict[str, Any]:
     """Renew the lease; 404 with the code `ticket-gone` when it is not held any more."""
     request.auth.require("call")
     rt = await bootstrap.runtime()
+    await require_own(principal=request.auth, ledger=rt.ledger, id=ticket)
     return {"id": ticket, "leaseSeconds": await ticket_renew(ledger=rt.ledger, ticket=ticket)}
 
 
@@ -103,6 +107,7 @@ async def release(request: AuthedRequest, ticket: str, payload: OutcomeIn | None
     """Give the place back. A ticket that is gone already stays gone: `released` is then false, and nothing changed."""
     request.auth.require("call")
     rt = await bootstrap.runtime()
+    await require_own(principal=request.auth, ledger=rt.ledger, id=ticket)
     outcome = payload or OutcomeIn()
     released = await ticket_release(
         ledger=rt.ledger,

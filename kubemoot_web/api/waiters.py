@@ -6,6 +6,7 @@ from ninja import Query, Router, Status
 from pydantic import Field
 
 from kubemoot_web.access import AuthedRequest
+from kubemoot_web.api.ownership import require_own
 from kubemoot_web.api.tickets import MAX_WAIT_S, answer
 from scheduler import bootstrap
 from scheduler.services.submit import call_give_up, call_wait
@@ -23,6 +24,7 @@ async def look(
     """
     request.auth.require("call")
     rt = await bootstrap.runtime()
+    await require_own(principal=request.auth, ledger=rt.ledger, id=waiter)
     settled = await call_wait(ledger=rt.ledger, config=rt.config, now=rt.now, waiter=waiter, wait_s=wait)
     return answer(rt=rt, settled=settled, created=200)
 
@@ -32,5 +34,6 @@ async def leave(request: AuthedRequest, waiter: str) -> dict[str, Any]:
     """Leave the line. A wait that is over already stays over: `ended` is then false, and nothing changed."""
     request.auth.require("call")
     rt = await bootstrap.runtime()
+    await require_own(principal=request.auth, ledger=rt.ledger, id=waiter)
     ended = await call_give_up(ledger=rt.ledger, effects=rt.effects, config=rt.config, waiter=waiter, now=rt.now())
     return {"id": waiter, "ended": ended}

@@ -170,6 +170,48 @@ async def test_the_scopes_are_kept(caller, robot):
     assert (await robot.get("/cluster")).status_code == 200
 
 
+@pytest.mark.parametrize("bound", [{"agent": "default/other"}, {"crew": "default/other"}])
+async def test_a_bound_token_touches_nothing_of_others_though_it_may_know_the_ids(caller, robot, bound):
+    """Every id stands in the live picture: whoever may look at it could give others' places back."""
+    other = await caller("call", **bound)
+    plan = (await robot.post("/plans", {"agent": "analyst", "thread": "t"})).json()
+    ticket = (await robot.post("/tickets", {"agent": "analyst", "plan": plan["id"], "wait": 0})).json()
+    waiter = (await robot.post("/tickets", {"agent": "analyst", "wait": 0})).json()["waiter"]
+    later = (await robot.post("/plans", {"agent": "analyst", "thread": "later"})).json()["id"]
+
+    refused = [
+        await other.post(f"/tickets/{ticket['id']}/renew"),
+        await other.delete(f"/tickets/{ticket['id']}"),
+        await other.get(f"/waiters/{waiter}"),
+        await other.delete(f"/waiters/{waiter}"),
+        await other.delete(f"/plans/{later}"),
+    ]
+
+    assert [answer.status_code for answer in refused] == [403] * len(refused)
+    assert (await robot.delete(f"/plans/{later}")).json()["dropped"] is True
+    assert (await robot.delete(f"/waiters/{waiter}")).json()["ended"] is True
+    assert (await robot.delete(f"/tickets/{ticket['id']}")).json()["released"] is True
+
+
+async def test_a_bound_token_cannot_take_the_place_that_is_held_for_another_agent(caller, robot):
+    other = await caller("call", agent="default/other")
+    plan = (await robot.post("/plans", {"agent": "analyst", "thread": "t"})).json()
+
+    taken = await other.post("/tickets", {"model": "qwen3:14b", "plan": plan["id"], "wait": 0})
+
+    assert (plan["held"], taken.status_code) == (True, 403)
+
+
+async def test_a_bound_token_does_everything_with_what_is_its_own(caller, robot):
+    own = await caller("call", agent="default/analyst", crew="default/lab")
+    ticket = (await own.post("/tickets", {"agent": "analyst", "wait": 0})).json()["id"]
+
+    assert (await own.post(f"/tickets/{ticket}/renew")).status_code == 200
+    assert (await own.delete(f"/tickets/{ticket}")).json()["released"] is True
+    assert (await own.delete(f"/tickets/{ticket}")).json()["released"] is False
+    assert (await own.get("/waiters/unknown")).status_code == 404
+
+
 async def test_a_finished_call_is_history_with_its_decision(robot):
     ticket = (await robot.post("/tickets", {"agent": "analyst", "purpose": "batch"})).json()
     await robot.delete(f"/tickets/{ticket['id']}", {"ok": True, "promptTokens": 7, "completionTokens": 12})
