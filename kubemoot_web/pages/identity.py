@@ -4,10 +4,11 @@ from asgiref.sync import async_to_sync
 from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.models import User
-from django.contrib.auth.views import LoginView
+from django.contrib.auth.views import LoginView, redirect_to_login
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -58,6 +59,14 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "registration/link_used.html", status=403)
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
     return redirect("/" if queries.servers() or not _may_write(user) else "start")
+
+
+@never_cache
+def before_admin(request: HttpRequest) -> HttpResponse:
+    """Send whoever may not see the admin to the sign-in; whoever is signed in already needs another role."""
+    if request.user.is_authenticated:
+        return render(request, "403.html", {"message": "Only the staff may see the administration."}, status=403)
+    return redirect_to_login(request.GET.get("next", reverse("admin:index")))
 
 
 def _may_write(user: User) -> bool:

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.test import Client
 
+from kubemoot_web.models import ApiToken
 from providers.models import Model, ModelServer
 from scheduler.models import Agent, Call, Crew, CrewSchedulingPolicy, MootArchetype, PromptModule, ServerEvent
 
@@ -65,7 +66,49 @@ def test_the_admin_carries_no_style_or_script_that_our_policy_forbids(client):
         assert "<style" not in page
 
 
-def test_exactly_what_can_be_looked_at_is_registered():
-    ours = {model for model in admin.site._registry if model._meta.app_label in ("providers", "scheduler")}
+def test_guessing_passwords_has_one_door_and_it_is_slowed():
+    """The admin's own sign-in counted nothing: whoever was slowed at ours went on guessing there."""
+    User.objects.create_superuser("root", password="correct horse battery")
+    client = Client()
 
-    assert ours == {*KINDS, Call, ServerEvent}
+    asked = client.get("/admin/scheduler/call/")
+    sent_on = client.get(asked["Location"])
+    guessed = client.post("/admin/login/", {"username": "root", "password": "correct horse battery"})
+
+    assert asked["Location"] == "/admin/login/?next=/admin/scheduler/call/"
+    assert sent_on["Location"] == "/login/?next=/admin/scheduler/call/"
+    assert guessed["Location"] == "/login/?next=/admin/"
+    assert "_auth_user_id" not in client.session
+    client.post(sent_on["Location"], {"username": "root", "password": "correct horse battery"})
+    assert client.get("/admin/scheduler/call/").status_code == 200
+
+
+def test_who_is_no_staff_is_told_so_and_not_asked_for_another_password():
+    client = Client()
+    client.force_login(User.objects.create(username="viewer"))
+
+    answer = client.get("/admin/", follow=True)
+
+    assert answer.status_code == 403
+    assert "Only the staff may see the administration." in answer.content.decode()
+    assert "password" not in answer.content.decode()
+
+
+def test_a_token_is_seen_without_its_secret_and_can_be_taken_away(client):
+    row = ApiToken.objects.create(prefix="abc123", digest="d1gest", name="robot", scopes=["call"])
+
+    shown = client.get(path(ApiToken, "change", row.pk)).content.decode()
+
+    assert "abc123" in shown
+    assert "d1gest" not in shown
+    assert client.get(path(ApiToken, "add")).status_code == 403
+    assert client.post(path(ApiToken, "change", row.pk), {"scopes": '["admin"]'}).status_code == 403
+    assert client.post(path(ApiToken, "delete", row.pk), {"post": "yes"}).status_code == 302
+    assert not ApiToken.objects.exists()
+
+
+def test_exactly_what_can_be_looked_at_is_registered():
+    labels = ("providers", "scheduler", "kubemoot_web")
+    ours = {model for model in admin.site._registry if model._meta.app_label in labels}
+
+    assert ours == {*KINDS, Call, ServerEvent, ApiToken}
