@@ -24,7 +24,7 @@ from scheduler.core.resources import ResourcesChanged
 from scheduler.effects import CeleryEffects
 from scheduler.ports import Catalog, Clock, Effects, History, Ids, Ledger, LedgerUnavailable
 from scheduler.services.configure import ledger_configure
-from scheduler.services.tick import Pulse
+from scheduler.services.project import Written
 from scheduler.stores.catalog import OrmCatalog
 from scheduler.stores.history import OrmHistory
 from scheduler.stores.ledger import RedisLedger
@@ -45,7 +45,7 @@ class Runtime:
     engine: EngineApi
     ids: Ids
     now: Clock
-    pulse: Pulse
+    written: Written
 
 
 Work = Callable[[Runtime], Awaitable[object]]
@@ -182,7 +182,7 @@ async def _start() -> Runtime:
         engine=engine_api(),
         ids=lambda: secrets.token_hex(12),
         now=time.time,
-        pulse=Pulse(),
+        written=Written(),
     )
 
 

@@ -21,7 +21,7 @@ from scheduler.task_names import CONFIGURE, PROBE_DUE, PROJECT, RUN_CYCLE, RUN_L
 def tick(**_: object) -> None:
     """Reap leases, take up loads that nobody drives, plan for whoever waits, have history written."""
     bootstrap.spawn(
-        lambda rt: ledger_tick(ledger=rt.ledger, effects=rt.effects, config=rt.config, now=rt.now, pulse=rt.pulse),
+        lambda rt: ledger_tick(ledger=rt.ledger, effects=rt.effects, config=rt.config, now=rt.now, written=rt.written),
         key=TICK,
     )
 
@@ -37,7 +37,7 @@ def run_cycle(**_: object) -> None:
 @shared_task(name=PROJECT)
 def project(**_: object) -> None:
     """Write the journal down as history."""
-    bootstrap.spawn(lambda rt: journal_project(ledger=rt.ledger, history=rt.history), key=PROJECT)
+    bootstrap.spawn(lambda rt: journal_project(ledger=rt.ledger, history=rt.history, written=rt.written), key=PROJECT)
 
 
 @shared_task(name=CONFIGURE)

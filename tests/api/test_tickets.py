@@ -216,8 +216,8 @@ async def test_a_finished_call_is_history_with_its_decision(robot):
     ticket = (await robot.post("/tickets", {"agent": "analyst", "purpose": "batch"})).json()
     await robot.delete(f"/tickets/{ticket['id']}", {"ok": True, "promptTokens": 7, "completionTokens": 12})
     rt = await bootstrap.runtime()
-    await project(ledger=rt.ledger, history=rt.history)
-    assert await project(ledger=rt.ledger, history=rt.history) == 0
+    await project(ledger=rt.ledger, history=rt.history, written=rt.written)
+    assert await project(ledger=rt.ledger, history=rt.history, written=rt.written) == 0
 
     listed = (await robot.get("/calls?agent=default/analyst&limit=5")).json()
     shown = (await robot.get(f"/calls/{ticket['call']}")).json()

@@ -10,8 +10,10 @@ from scheduler.core.ledger import Outcome, ServerConfig, ServerSeen, Settled
 from scheduler.core.snapshot import Resident
 from scheduler.core.types import Candidate
 from scheduler.services import selection, submit, tick, tickets
+from scheduler.services.project import Written, project
 from scheduler.services.submit import StillWaiting
 from tests.fakes.effects import FakeEffects
+from tests.fakes.listed_history import ListedHistory
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.memory_ledger import MemoryLedger
 
@@ -27,7 +29,8 @@ class World:
         self.clock = ManualClock()
         self.ledger = MemoryLedger(config=self.config, clock=self.clock)
         self.effects = FakeEffects()
-        self.pulse = tick.Pulse()
+        self.written = Written()
+        self.history = ListedHistory()
         numbers = count(1)
         self.ids = lambda: f"id{next(numbers)}"
         self.parts: dict[str, Any] = {"ledger": self.ledger, "effects": self.effects, "config": self.config}
@@ -70,7 +73,7 @@ class World:
 
     async def tick(self) -> int:
         """Let a second's housekeeping happen."""
-        return await tick.tick(**self.parts, now=self.clock, pulse=self.pulse)
+        return await tick.tick(**self.parts, now=self.clock, written=self.written)
 
     async def record(self, call: str) -> CallRecord:
         """Give what history will keep of a call."""
@@ -80,6 +83,10 @@ class World:
                 record = fold(record=record, event=event, at=entry.at)
         assert record is not None, call
         return record
+
+    async def project(self) -> int:
+        """Write history."""
+        return await project(ledger=self.ledger, history=self.history, written=self.written)
 
     async def finish_load(self) -> None:
         """Let the engine confirm the last load that was started, victims first."""
