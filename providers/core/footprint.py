@@ -1,7 +1,5 @@
 """How much accelerator memory models take: as reported, or estimated from the size on disk."""
 
-from collections.abc import Iterable
-
 from providers.core.types import LoadedCopy
 
 # In memory a model takes its weights plus context and buffers: a fifth more than its file, until it was once observed.
@@ -12,11 +10,6 @@ ESTIMATE_DENOMINATOR = 5
 def estimate_mib(*, size_mib: int) -> int:
     """Estimate the footprint of a model that was never seen loaded: its size on disk times 1.2, rounded up."""
     return -(-size_mib * ESTIMATE_NUMERATOR // ESTIMATE_DENOMINATOR)
-
-
-def used_mib(copies: Iterable[LoadedCopy]) -> int:
-    """Add up the accelerator memory that copies hold. It may exceed the card: engines report estimates."""
-    return sum(copy.footprint_mib for copy in copies)
 
 
 def accelerator_percent(copy: LoadedCopy) -> int:

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 
+from providers.core.footprint import accelerator_percent
 from providers.core.types import EngineKind, LoadedCopy
 from providers.ports import EngineApi
 from providers.services.loading import LoadFailed, LoadLimits, LoadResult, load_model
@@ -75,6 +76,7 @@ def resident_of(*, copy: LoadedCopy, model: str | None = None) -> Resident:
         context_length=copy.context_length,
         spilling=copy.is_spilling,
         aliases=tuple(name for name in (copy.model, *copy.aliases) if name != (model or copy.model)),
+        accelerator_percent=accelerator_percent(copy) if copy.is_spilling else None,
     )
 
 

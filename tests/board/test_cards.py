@@ -7,8 +7,10 @@ import pytest
 from kubemoot_web.board.copies import Copy, Place, Span
 from kubemoot_web.board.marks import Palette
 from kubemoot_web.board.times import Moment
+from providers.core.types import LoadedCopy
 from scheduler.core.ledger import ServerLearned
 from scheduler.core.types import Drain, LoadUnderWay, Priority, TicketState
+from scheduler.services.loads import resident_of
 from tests.board.views import NOON, NOW, card, copy, record, ticket, waiter
 
 AT_NOON = Moment(iso="2026-11-29T12:03:00Z", words="12:03:00 UTC")
@@ -122,11 +124,18 @@ def test_two_names_of_the_same_weights_are_one_copy():
     assert [one.mark.name for one in shown.copies] == ["gpt-oss:20b"]
 
 
-def test_a_copy_that_spills_into_host_memory_is_marked():
+def test_a_copy_that_spills_into_host_memory_is_marked_with_how_much_of_it():
     """C04: part of the model runs from host memory; it looked like a healthy warm copy."""
-    spilling = copy("llama3.3:70b", 20981, spilling=True)
+    seen = LoadedCopy(model="llama3.3:70b", footprint_mib=20981, host_mib=23842)
 
-    shown = card(server=record(residents=[spilling], total_mib=24564))
+    shown = card(server=record(residents=[resident_of(copy=seen)], total_mib=24564))
+
+    assert shown.copies[0].is_warning
+    assert shown.copies[0].says == "47 % on the GPU, the rest in host memory, slower"
+
+
+def test_a_copy_that_spills_nobody_knows_how_much_is_marked_too():
+    shown = card(server=record(residents=[copy(spilling=True)]))
 
     assert (shown.copies[0].says, shown.copies[0].is_warning) == ("partly in host memory, slower", True)
 

@@ -1,7 +1,8 @@
 import pytest
 
 from providers.core.engines.base import HttpCall, HttpReply, StepDone, StepFailed, Trouble, TryAnotherWay
-from providers.core.engines.ollama import OllamaEngine, call_options, keep_alive_value
+from providers.core.engines.ollama import OllamaEngine, call_options
+from providers.simulator.wire import keep_alive_seconds
 
 ENGINE = OllamaEngine()
 LOADED = b'{"model":"qwen3:14b","response":"","done":true,"done_reason":"load"}'
@@ -51,27 +52,16 @@ def test_a_call_to_a_resident_copy_always_carries_the_context_already_allocated(
     assert {call_options(context_length=32768)["num_ctx"] for _ in needed} == {32768}
 
 
-KEEP_ALIVE = [
-    (-1, -1),
-    ("-1", -1),
-    ("-1m", "-1m"),
-    (0, 0),
-    ("0", 0),
-    ("5m", "5m"),
-    (300, 300),
-    ("300", 300),
-    (" 300 ", 300),
-    ("", None),
-    (None, None),
-]
+@pytest.mark.parametrize("context", [None, 8192])
+def test_every_keep_alive_that_is_sent_is_a_number_and_one_that_engines_accept(context):
+    """C12: the text "-1" is refused with HTTP 400, and the model then leaves after the engine's own five minutes."""
+    loads = ENGINE.load_calls(model="m", context_length=context, timeout_s=1)
+    unloads = ENGINE.unload_calls(model="m", timeout_s=1)
 
+    sent = [call.json["keep_alive"] for call in (*loads, *unloads)]
 
-@pytest.mark.parametrize(("written", "sent"), KEEP_ALIVE)
-def test_a_keep_alive_travels_in_the_form_the_engine_accepts(written, sent):
-    """C12: the text "-1" is refused with HTTP 400; None leaves the field out."""
-    value = keep_alive_value(written)
-
-    assert (value, type(value)) == (sent, type(sent))
+    assert [(value, type(value)) for value in sent] == [(-1, int), (-1, int), (0, int), (0, int)]
+    assert [keep_alive_seconds(value) for value in sent] == [-1, -1, 0, 0]
 
 
 OUTCOMES = {

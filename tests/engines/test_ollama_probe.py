@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from providers.core.engines.base import FailureKind, HttpReply, ProbeFailure, Trouble
 from providers.core.engines.ollama import OllamaEngine
 from providers.core.engines.ollama_listing import parse_expiry
-from providers.core.footprint import used_mib
 from providers.core.types import AvailableModel, LoadedCopy, Observation
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC).timestamp()
@@ -61,12 +60,12 @@ def test_a_partial_offload_is_charged_to_the_gpu_for_its_part_alone(recorded):
 
 def test_memory_is_what_is_measured_not_what_was_declared(recorded):
     """C26: a long context takes far more than the 3277 MiB that were declared."""
-    assert used_mib(loaded(recorded, "ps_long_context.json")) == 12398
+    assert [copy.footprint_mib for copy in loaded(recorded, "ps_long_context.json")] == [12398]
 
 
 def test_an_over_committed_report_is_read_as_it_stands(recorded):
     """C27: the engine's own estimates exceed the card; nothing wraps around, nothing raises."""
-    assert used_mib(loaded(recorded, "ps_over_committed.json")) == 25750
+    assert sum(copy.footprint_mib for copy in loaded(recorded, "ps_over_committed.json")) == 25750
 
 
 def test_two_tags_of_one_digest_are_one_copy_with_two_names(recorded):

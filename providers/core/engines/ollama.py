@@ -127,19 +127,6 @@ def call_options(*, context_length: int | None) -> dict[str, int]:
     return {"num_ctx": context_length} if context_length else {}
 
 
-def keep_alive_value(value: int | str | None) -> int | str | None:
-    """Turn a keep-alive as people write it into what the engine accepts; None means: leave the field out.
-
-    Numbers are seconds and must travel as numbers: the text "-1" is refused. Texts with a unit travel as they are.
-    """
-    if value is None or isinstance(value, int):
-        return value
-    text = value.strip()
-    if not text:
-        return None
-    return int(text) if text.removeprefix("-").isdecimal() else text
-
-
 def _both_ways(*, body: Mapping[str, Any], timeout_s: float) -> tuple[HttpCall, ...]:
     return (
         HttpCall(method="POST", path="/api/generate", json={**body, "stream": False}, timeout_s=timeout_s),

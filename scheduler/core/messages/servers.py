@@ -71,9 +71,11 @@ def last_seen(*, phase: str) -> str:
     return "What it holds is not known yet." if phase == "pending" else "When it last answered:"
 
 
-def spilling() -> str:
-    """Say that a copy does not fit the GPU."""
-    return "partly in host memory, slower"
+def spilling(*, accelerator_percent: int | None) -> str:
+    """Say that a copy does not fit the GPU, and how much of it does where that is known."""
+    if accelerator_percent is None:
+        return "partly in host memory, slower"
+    return f"{accelerator_percent} % on the GPU, the rest in host memory, slower"
 
 
 def being_unloaded() -> str:
