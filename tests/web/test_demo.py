@@ -9,12 +9,17 @@ from django.conf import settings
 
 from kubemoot_web.crds.bundle import Source
 from kubemoot_web.crds.importing import bundle_apply
+from kubemoot_web.management.commands.demo_agents import ask_engine, outcome_of
 from kubemoot_web.management.demo import MEMORY_BY_PORT, MODELS
 from kubemoot_web.management.demo_scenes import SCENES
+from providers.bootstrap import engine_api
+from providers.core.engines.base import HttpReply, Trouble
 from providers.simulator.catalog import parse_models
 from scheduler import queries
 from scheduler.core.snapshot import Server
 from scheduler.core.types import CallRequest
+from tests.engines.conftest import RECORDED
+from tests.fakes.engine_server import simulated_engine
 
 DOCUMENTS = list(yaml.safe_load_all((settings.BASE_DIR / "deploy" / "demo.yaml").read_text()))
 
@@ -85,3 +90,34 @@ async def test_each_model_has_an_agent_that_takes_nothing_else():
 
     assert sorted(models[0] for models in accepted.values() if len(models) == 1) == sorted(MODELS)
     assert accepted["default/analyst"] == ["qwen3:32b", "qwen3:14b"]
+
+
+ENDINGS = {
+    "stream_good": {"ok": True, "promptTokens": 12, "completionTokens": 1},
+    "stream_characters": {"ok": True, "promptTokens": 3, "completionTokens": 2},
+    "stream_no_final_record": {"ok": False},
+    "stream_error_object": {"ok": False},
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_an_answer_that_is_not_whole_is_no_success_and_counts_no_tokens(name):
+    """C58: without its final mark, or with an error object after HTTP 200, an answer is no success."""
+    body = (RECORDED / f"{name}.ndjson").read_bytes()
+
+    assert outcome_of(reply=HttpReply(status=200, body=body)) == ENDINGS[name]
+
+
+@pytest.mark.parametrize("reply", [HttpReply(status=500), HttpReply(status=200), HttpReply(trouble=Trouble.REFUSED)])
+def test_no_answer_is_no_success_either(reply):
+    assert outcome_of(reply=reply) == {"ok": False}
+
+
+async def test_a_simulated_agent_asks_the_engine_that_its_ticket_names():
+    async with simulated_engine() as server, engine_api() as engine:
+        ticket = {"model": "qwen3:8b", "endpoint": server.url, "options": {"num_ctx": 4096}}
+
+        outcome = await ask_engine(engine=engine, ticket=ticket)
+
+        assert outcome == {"ok": True, "promptTokens": 20, "completionTokens": 48}
+        assert server.engine.journal.reloads == 0

@@ -1,4 +1,4 @@
-"""Simulated agents of two crews, for `up --demo`. They know the REST API and nothing else: read this as an example.
+"""Simulated agents of two crews, for `up --demo`. Of Kubemoot they know the REST API alone: read this as an example.
 
 One round of a crew: the coordinator selects agents (POST /plans), each of them thinks a little and then makes its call
 (POST /tickets, waiting where it must), talks to the engine it was given, keeps its ticket alive meanwhile, and gives
@@ -19,10 +19,15 @@ from django.core.management.base import BaseCommand, CommandError
 
 from kubemoot_web.management.demo_scenes import SCENES, Part, Scene
 from kubemoot_web.management.http_json import exchange
+from providers.bootstrap import engine_api
+from providers.core.engines.base import Done, HttpCall, HttpReply
+from providers.core.engines.ollama_answers import parse_answer
+from providers.ports import EngineApi
 
 THINKING_S = 0.5  # how long the first selected agent triages before it calls; each further one takes as much more
 BREATH_S = 2.0  # after something went wrong
 WAIT_S = 20
+LONGEST_ANSWER_S = 600
 QUESTION = "Compare the two plans on the table and say which one you would take, and why."
 
 
@@ -32,6 +37,7 @@ class Api:
 
     address: str
     token: str
+    engine: EngineApi
 
     async def call(self, method: str, path: str, body: object = None, *, timeout_s: float = 60) -> tuple[int, Any]:
         """Make one call; an error of the API is an answer like any other."""
@@ -54,10 +60,11 @@ class Command(BaseCommand):
         token = os.environ.get("DEMO_AGENTS_TOKEN", "")
         if not token:
             raise CommandError("DEMO_AGENTS_TOKEN is not set: write a token with the scopes read and call into it.")
-        asyncio.run(self._talk(Api(address=options["address"].rstrip("/"), token=token)))
+        asyncio.run(self._talk(address=options["address"].rstrip("/"), token=token))
 
-    async def _talk(self, api: Api) -> None:
+    async def _talk(self, *, address: str, token: str) -> None:
         """Play one scene after another, and begin again."""
+        api = Api(address=address, token=token, engine=engine_api())
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, os._exit, 0)  # blocked threads end with us
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(max_workers=32))
         rounds = count(1)
@@ -113,7 +120,7 @@ class Command(BaseCommand):
         renewing = asyncio.create_task(self._renew(api, ticket=answer))
         outcome: dict[str, object] = {"ok": False}
         try:
-            outcome = await _ask_engine(ticket=answer)
+            outcome = await ask_engine(engine=api.engine, ticket=answer)
         finally:
             renewing.cancel()
             await api.call("DELETE", f"/tickets/{answer['id']}", outcome)
@@ -125,20 +132,20 @@ class Command(BaseCommand):
             await api.call("POST", f"/tickets/{ticket['id']}/renew")
 
 
-async def _ask_engine(*, ticket: dict[str, Any]) -> dict[str, object]:
-    """Call the model where the ticket says, with the options that it gives, and count what was used."""
+async def ask_engine(*, engine: EngineApi, ticket: dict[str, Any]) -> dict[str, object]:
+    """Call the model where the ticket says, with the options that it gives, and tell how that ended."""
     body = {
         "model": ticket["model"],
         "messages": [{"role": "user", "content": QUESTION}],
-        "stream": False,
         **({"options": ticket["options"]} if ticket.get("options") else {}),
     }
-    url = f"{ticket['endpoint'].rstrip('/')}/api/chat"
-    status, answer = await exchange(method="POST", url=url, body=body, timeout_s=600)
-    if status != 200:
+    call = HttpCall(method="POST", path="/api/chat", json=body, timeout_s=LONGEST_ANSWER_S)
+    return outcome_of(reply=await engine.send(endpoint=ticket["endpoint"], call=call))
+
+
+def outcome_of(*, reply: HttpReply) -> dict[str, object]:
+    """Say how a call ended, for giving its ticket back: only a whole answer is a success, and only it counts tokens."""
+    *_, last = parse_answer(reply=reply)
+    if not isinstance(last, Done):
         return {"ok": False}
-    return {
-        "ok": True,
-        "promptTokens": answer.get("prompt_eval_count"),
-        "completionTokens": answer.get("eval_count"),
-    }
+    return {"ok": True, "promptTokens": last.prompt_tokens, "completionTokens": last.completion_tokens}
