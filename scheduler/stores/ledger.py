@@ -30,6 +30,7 @@ from scheduler.core.server import Resident
 from scheduler.core.types import LoadUnderWay, Waiter
 from scheduler.ports import LineFull, TicketGone
 from scheduler.stores.journal import read_entry
+from scheduler.stores.layout import clear_other_layouts, root_of
 from scheduler.stores.ledger_batch import Batch
 from scheduler.stores.ledger_feed import ReplicaFeed
 from scheduler.stores.ledger_scripts import NOTHING, script
@@ -54,7 +55,8 @@ class RedisLedger:
     ) -> None:
         self._config = config
         self._clock = clock
-        self._root = f"km:{{{name}}}"
+        self._name = name
+        self._root = root_of(name=name)
         self._limits = docs.to_text(asdict(config) | {"journal": JOURNAL_LENGTH})
         self._link = Link(url=url, timeout_s=timeout_s)
         self._batch = Batch(carry=self._commit)
@@ -69,7 +71,8 @@ class RedisLedger:
         return self._feed.replica
 
     async def start(self) -> None:
-        """Load the replica and follow the journal."""
+        """Load the replica and follow the journal. What a version with another layout left is removed first."""
+        await clear_other_layouts(link=self._link, name=self._name)
         await self._feed.start()
 
     async def close(self) -> None:

@@ -11,6 +11,7 @@ from scheduler.core.invariants import Violation, check
 from scheduler.core.replica import Replica
 from scheduler.core.server_parts import whole_servers
 from scheduler.stores.journal import read_events
+from scheduler.stores.layout import root_of
 from tests.race.fleet import CONFIG
 
 ENDINGS = ("delivered", "given_up", "stood_aside", "lapsed")
@@ -37,7 +38,7 @@ class Referee:
                 self.cursor = f"({entry_id.decode()}"
 
     def _page(self) -> Any:
-        return self.client.xrange(f"km:{{{self.name}}}:journal", min=self.cursor, count=500)
+        return self.client.xrange(f"{root_of(name=self.name)}:journal", min=self.cursor, count=500)
 
     def _take(self, text: bytes) -> None:
         number, _, at, deltas, events = text.split(b"\n")

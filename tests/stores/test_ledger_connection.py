@@ -14,6 +14,7 @@ from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import ServerConfig
 from scheduler.core.types import Waiter
 from scheduler.ports import LedgerUnavailable
+from scheduler.stores.layout import root_of
 from scheduler.stores.ledger import RedisLedger
 from tests.stores.valkey_server import ValkeyServer
 
@@ -156,7 +157,7 @@ async def test_a_replica_that_fell_behind_the_trimmed_journal_reads_everything_a
     for i in range(3):
         await configure(one, f"gpu-{i}")
     with Redis.from_url(os.environ["REDIS_URL"]) as client:
-        client.xtrim(f"km:{{{name}}}:journal", maxlen=1)
+        client.xtrim(f"{root_of(name=name)}:journal", maxlen=1)
 
     await other.catch_up()
 

@@ -12,15 +12,22 @@ from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import ServerConfig, ServerSeen
 from scheduler.core.types import Waiter
 from scheduler.ports import LedgerUnavailable
+from scheduler.stores.layout import root_of
 from scheduler.stores.ledger import RedisLedger
 
 CONFIG = SchedulerConfig()
 
 
 @pytest.fixture
-def root() -> str:
-    """Name the keys of a ledger of one's own."""
-    return f"km:{{{secrets.token_hex(6)}}}"
+def name() -> str:
+    """Name a ledger of one's own."""
+    return secrets.token_hex(6)
+
+
+@pytest.fixture
+def root(name: str) -> str:
+    """Name the root of its keys."""
+    return root_of(name=name)
 
 
 @pytest.fixture
@@ -31,9 +38,8 @@ def client() -> Iterator[Redis]:
 
 
 @pytest.fixture
-async def pair(root: str) -> AsyncIterator[tuple[RedisLedger, RedisLedger]]:
+async def pair(name: str) -> AsyncIterator[tuple[RedisLedger, RedisLedger]]:
     """Give the same ledger as two processes see it: the second one only listens."""
-    name = root.removeprefix("km:{").removesuffix("}")
     ledgers = [RedisLedger(url=os.environ["REDIS_URL"], name=name, config=CONFIG, timeout_s=10) for _ in range(2)]
     for ledger in ledgers:
         await ledger.start()

@@ -1,6 +1,6 @@
 -- Put before every script. Reading and writing documents, the journal, the version.
 --
--- KEYS  1 root, km:{name}; every other key is root .. ':' .. something, so all of them share one hash slot
+-- KEYS  1 root, km:{name}:layout number; every other key is root .. ':' .. something, so all of them share one hash slot
 -- ARGV  1 the ledger's clock in seconds ('' = the server's own), 2 the caller's now ('' = the ledger's clock),
 --       3 the limits as JSON; a script's own arguments follow from 4 on
 -- Every script returns {version, epoch, deltas ('' = nothing changed), result}.
