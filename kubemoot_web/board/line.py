@@ -68,6 +68,28 @@ class Line:
 
 def line_of(*, replica: Replica, snapshot: ClusterSnapshot, config: SchedulerConfig, palette: Palette) -> Line:
     """List who waits: first whose model is loading already, then the line in its order."""
+    shown, count = waiting_in_order(replica=replica, snapshot=snapshot, config=config, limit=LONGEST)
+    rows = tuple(
+        waiting_row(replica=replica, snapshot=snapshot, standing=standing, config=config, palette=palette)
+        for standing in shown
+    )
+    return Line(
+        count=count,
+        says=messages.waiting_count(count=count),
+        rows=rows,
+        more=messages.more_wait(count=count - len(rows)) if count > len(rows) else "",
+        wanted=_wanted([w.model for w in replica.waiting() if w.model], palette) if count > len(rows) else (),
+        empty="" if rows else messages.nobody_waits(),
+    )
+
+
+def waiting_in_order(
+    *, replica: Replica, snapshot: ClusterSnapshot, config: SchedulerConfig, limit: int
+) -> tuple[tuple[Standing, ...], int]:
+    """List who waits, at most so many: first whose model is loading already, then the line; and count them all.
+
+    A call whose copy is ready waits for nothing any more, whether its caller has heard of it yet or not.
+    """
     is_weighted = bool(replica.weights)
     loading = sorted(
         (waiter for waiter in replica.waiters.values() if _is_loading(replica, waiter.ticket)),
@@ -75,29 +97,16 @@ def line_of(*, replica: Replica, snapshot: ClusterSnapshot, config: SchedulerCon
     )
     granted = tuple(
         standing_of(snapshot=snapshot, waiters=(), waiter=waiter, config=config, is_weighted=is_weighted)
-        for waiter in loading[:LONGEST]
+        for waiter in loading[:limit]
     )
     queued = standings(
         snapshot=snapshot,
         waiters=replica.waiters.values(),
         config=config,
         is_weighted=is_weighted,
-        limit=LONGEST - len(granted),
+        limit=limit - len(granted),
     )
-    rows = tuple(
-        waiting_row(replica=replica, snapshot=snapshot, standing=standing, config=config, palette=palette)
-        for standing in (*granted, *queued)
-    )
-    waiting = replica.waiting()
-    count = len(loading) + len(waiting)
-    return Line(
-        count=count,
-        says=messages.waiting_count(count=count),
-        rows=rows,
-        more=messages.more_wait(count=count - len(rows)) if count > len(rows) else "",
-        wanted=_wanted([w.model for w in waiting if w.model], palette) if count > len(rows) else (),
-        empty="" if rows else messages.nobody_waits(),
-    )
+    return (*granted, *queued), len(loading) + len(replica.waiting())
 
 
 def _is_loading(replica: Replica, ticket: str | None) -> bool:

@@ -4,7 +4,7 @@ from kubemoot_web.board.details.waiting import LONGEST, WaitingRoom, waiting_roo
 from scheduler.core import messages
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.types import Drain, LoadUnderWay, TicketState
-from tests.board.views import NOON, copy, record, ticket, waiter
+from tests.board.views import NOON, copy, picture, record, ticket, waiter
 from tests.details.replicas import replica_of
 
 
@@ -34,6 +34,17 @@ def test_everybody_is_listed_with_the_page_of_its_call_and_what_would_help():
         ),
     ]
     assert [(wish.mark.name, wish.count, wish.share) for wish in shown.wishes] == [("qwen3:32b", 1, 100)]
+
+
+def test_a_call_that_may_run_waits_no_more_though_its_caller_has_not_asked_yet():
+    """The board counted it among those that run, this page among those whose model loads."""
+    rows = (
+        ("server", "gpu-1", record(residents=[copy()])),
+        ("ticket", "t1", ticket(waiter="w1")),
+        ("waiter", "w1", waiter("w1", ticket="t1")),
+    )
+
+    assert room(*rows).says == picture(*rows).line.says == "Nobody waits."
 
 
 def test_an_empty_line_is_kind():

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kubemoot_web.board.line import Waiting, waiting_row
+from kubemoot_web.board.line import Waiting, waiting_in_order, waiting_row
 from kubemoot_web.board.marks import Mark, Palette, palette_of
 from kubemoot_web.board.times import Moment, moment
 from scheduler.core import messages
@@ -13,7 +13,7 @@ from scheduler.core.messages.helping import helps
 from scheduler.core.replica import Replica
 from scheduler.core.rooms import Room, rooms_for
 from scheduler.core.snapshot import ClusterSnapshot
-from scheduler.core.standing import Standing, standing_of, standings
+from scheduler.core.standing import Standing
 from scheduler.core.types import Candidate, Waiter
 
 LONGEST = 50
@@ -70,22 +70,19 @@ def waiting_room_of(*, replica: Replica, config: SchedulerConfig, now: float) ->
     """Show the line: first whose model is loading already, then the others in their order."""
     snapshot = replica.snapshot(now=now)
     palette = palette_of(replica)
-    granted, queued = _in_order(replica=replica, snapshot=snapshot, config=config)
-    shown = (*granted[:LONGEST], *queued[: max(LONGEST - len(granted), 0)])
+    shown, count = waiting_in_order(replica=replica, snapshot=snapshot, config=config, limit=LONGEST)
     rooms: dict[Candidate, tuple[Room, ...]] = {}
     helped: list[Helped] = []
     for standing in shown:
         row = waiting_row(replica=replica, snapshot=snapshot, standing=standing, config=config, palette=palette)
         before = helped[-1].ways if helped else ()
         helped.append(helped_of(snapshot=snapshot, standing=standing, row=row, rooms=rooms, before=before))
-    waiting = replica.waiting()
-    count = len(granted) + len(waiting)
     return WaitingRoom(
         count=count,
         says=messages.waiting_count(count=count),
         helped=tuple(helped),
         more=messages.more_wait(count=count - len(helped)) if count > len(helped) else "",
-        wishes=_wishes(waiting, palette),
+        wishes=_wishes(replica.waiting(), palette),
         drains=_drains(snapshot),
         empty="" if helped else messages.nobody_waits(),
     )
@@ -112,25 +109,6 @@ def helped_of(
     return Helped(
         row=row, ways=ways, is_as_above=bool(ways) and ways == before, limit="" if short is None else helps(way=short)
     )
-
-
-def _in_order(
-    *, replica: Replica, snapshot: ClusterSnapshot, config: SchedulerConfig
-) -> tuple[tuple[Standing, ...], tuple[Standing, ...]]:
-    is_weighted = bool(replica.weights)
-    loading = [w for w in replica.waiters.values() if w.ticket is not None and w.ticket in replica.tickets]
-    granted = tuple(
-        standing_of(snapshot=snapshot, waiters=(), waiter=waiter, config=config, is_weighted=is_weighted)
-        for waiter in sorted(loading, key=lambda waiter: (waiter.arrived_at, waiter.id))
-    )
-    queued = standings(
-        snapshot=snapshot,
-        waiters=replica.waiters.values(),
-        config=config,
-        is_weighted=is_weighted,
-        limit=LONGEST,
-    )
-    return granted, queued
 
 
 def _wishes(waiting: Iterable[Waiter], palette: Palette) -> tuple[Wish, ...]:
