@@ -58,6 +58,12 @@ def test_the_list_of_servers_says_how_each_is_and_what_it_did():
     assert (two.calls, two.loads, three.memory) == (0, 0, None)
 
 
+def test_the_list_of_servers_is_sorted_the_way_people_count():
+    replica = replica_of(*(("server", name, record(name)) for name in ("gpu-10", "gpu-2")))
+
+    assert [row.name for row in servers_of(replica=replica, calls={}, tallies={}, now=NOW).rows] == ["gpu-2", "gpu-10"]
+
+
 def test_a_server_tells_what_it_refused_and_why():
     resting = learned(
         record(), blocked_until={"qwen3:8b": NOW + 30}, failures={"qwen3:8b": 1}, load_problem="no more room"

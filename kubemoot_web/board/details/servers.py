@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubemoot_web.board.cards import TONES
-from kubemoot_web.board.ids import dom_id
+from kubemoot_web.board.ids import dom_id, natural
 from kubemoot_web.board.marks import Mark, Palette, palette_of
 from kubemoot_web.board.memory import Memory, memory_of
 from kubemoot_web.board.times import Moment, moment
@@ -63,7 +63,7 @@ def servers_of(
             calls=calls.get(name, 0),
             tally=tallies.get(name, NOTHING),
         )
-        for name, server in snapshot.servers.items()
+        for name, server in sorted(snapshot.servers.items(), key=lambda entry: natural(entry[0]))
     )
     return Servers(rows=rows, ready=sum(row.is_ready for row in rows))
 
