@@ -117,4 +117,4 @@ def _sentence(call: CallRecord) -> str:
 def _lasted_s(call: CallRecord) -> float | None:
     if call.finished_at is None:
         return None
-    return max(call.finished_at - (call.started_at or call.arrived_at), 0.0)
+    return max(call.finished_at - call.arrived_at, 0.0)

@@ -143,6 +143,14 @@ def test_decisions_are_told_newest_first_with_what_lost():
     )
 
 
+def test_a_call_is_over_after_all_the_time_it_took_as_its_own_page_says():
+    done = call(state=CallState.DONE, arrived_at=NOON, granted_at=NOON + 8, started_at=NOON + 28, finished_at=NOON + 32)
+
+    (choice,) = picture(calls=[done]).choices
+
+    assert choice.state == "done after 32 s"
+
+
 def test_a_call_that_stood_aside_says_why_and_what_would_help():
     aside = call(state=CallState.STOOD_ASIDE, action="", model="llama3:405b", reason="model-too-large")
 
