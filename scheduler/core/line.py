@@ -12,8 +12,8 @@ LOAD_OVERHEAD_S = 2.0
 
 Copy = tuple[str, str]
 """A server and a model there."""
-Told = tuple[str, str]
-"""What a waiter was told last: the model it waits for, and how."""
+Told = tuple[str, str, str | None]
+"""What a waiter was told last: the model it waits for, how, and on which server it queues."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +94,11 @@ def copy_of(waiter: Waiter) -> Copy | None:
     if not waiter.is_waiting or waiter.action != "queue" or waiter.server is None:
         return None
     return waiter.server, waiter.model
+
+
+def told_of(waiter: Waiter) -> Told:
+    """Give what a waiter was told last; no model where it was told nothing yet."""
+    return waiter.model, waiter.action, waiter.server
 
 
 def class_rank(*, waiter: Waiter, now: float, config: SchedulerConfig) -> int:

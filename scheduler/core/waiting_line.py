@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TypeVar
 
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.line import Copy, Group, Told, copy_of, prompt_bucket, turn_of
+from scheduler.core.line import Copy, Group, Told, copy_of, prompt_bucket, told_of, turn_of
 from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.types import Candidate, Drain, Priority, Turn, Waiter
 
@@ -148,9 +148,11 @@ class WaitingLine:
         """List the members of a group that were told nothing yet, `besides` left out."""
         return list(self._members(group, told=lambda told: not told[0], besides=besides))
 
-    def told_otherwise(self, group: Group, *, told: Told, besides: Collection[str], at_most: int) -> list[Waiter]:
-        """List members of a group that were told anything else, `besides` left out."""
-        found = self._members(group, told=lambda each: each[0] != "" and each != told, besides=besides)
+    def told_otherwise(
+        self, group: Group, *, stands: Callable[[Told], bool], besides: Collection[str], at_most: int
+    ) -> list[Waiter]:
+        """List members of a group that were told something that does not stand any more, `besides` left out."""
+        found = self._members(group, told=lambda told: told[0] != "" and not stands(told), besides=besides)
         return list(islice(found, at_most))
 
     def past_limit(self, *, now: float) -> list[Waiter]:
@@ -160,7 +162,7 @@ class WaitingLine:
 
     def _members(self, group: Group, *, told: Callable[[Told], bool], besides: Collection[str]) -> Iterator[Waiter]:
         if group.told is None:
-            return (waiter for waiter in group.members if told((waiter.model, waiter.action)))
+            return (waiter for waiter in group.members if told(told_of(waiter)))
         kinds = [ids for kind, ids in group.told.items() if told(kind)]
         return (self._waiters[key] for ids in kinds for key in ids if key not in besides)
 
@@ -174,7 +176,7 @@ class WaitingLine:
         place = bisect_left(cohort.turns, turn)
         cohort.turns.insert(place, turn)
         cohort.waiters.insert(place, waiter)
-        cohort.told.setdefault((waiter.model, waiter.action), {})[waiter.id] = None
+        cohort.told.setdefault(told_of(waiter), {})[waiter.id] = None
         self._turns[waiter.id] = (turn, alike)
         self._by_agent.setdefault(waiter.agent, {})[waiter.id] = None
         if waiter.priority is Priority.BACKGROUND:
@@ -189,7 +191,7 @@ class WaitingLine:
         cohort = self._cohorts[alike]
         place = bisect_left(cohort.turns, turn)
         del cohort.turns[place], cohort.waiters[place]
-        _drop(cohort.told, (waiter.model, waiter.action), waiter.id)
+        _drop(cohort.told, told_of(waiter), waiter.id)
         if not cohort.turns:
             del self._cohorts[alike]
         _drop(self._by_agent, waiter.agent, waiter.id)

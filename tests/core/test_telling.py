@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from scheduler.core import cycle
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import WaitChange
@@ -16,9 +18,15 @@ def crowd(**told):
     return [replace(waiter, **told) for waiter in waiting]
 
 
-def told(*waiters):
+def two_copies(**second):
+    """A busy copy on gpu-1 and a later one on gpu-2, where something may be otherwise."""
+    one = server("gpu-1").loaded("m", 30000).busy("m", at=NOW - 20)
+    return cluster(one, server("gpu-2").loaded("m", 30000).busy("m", at=NOW - 1).having(**second)).at()
+
+
+def told(*waiters, snapshot=BUSY):
     """Plan for the waiters on one busy copy; give those who are told something, as they are from then on."""
-    changes, _ = cycle.plan(snapshot=BUSY, waiters=waiters, held={}, config=SchedulerConfig(), is_weighted=False)
+    changes, _ = cycle.plan(snapshot=snapshot, waiters=waiters, held={}, config=SchedulerConfig(), is_weighted=False)
     return [change.waiter for change in changes if isinstance(change, WaitChange)]
 
 
@@ -54,6 +62,26 @@ def test_whoever_was_told_the_same_is_told_nothing():
 
 
 def test_only_the_head_is_told_that_another_copy_is_nearer():
-    waiters = crowd(model="m", action="queue", server="gone")
+    """With every call that ends another one is; the line would be written anew each time."""
+    waiters = crowd(model="m", action="queue", server="gpu-2")
 
-    assert [waiter.id for waiter in told(*waiters)] == [f"w{CROWD - 1:03}"]
+    found = told(*waiters, snapshot=two_copies())
+
+    assert [(waiter.id, waiter.server) for waiter in found] == [(f"w{CROWD - 1:03}", "gpu-1")]
+
+
+@pytest.mark.parametrize(
+    "lost", [{"ready": False}, {"residents": (), "tickets_load": False}], ids=["server died", "engine lost it"]
+)
+def test_whoever_queues_on_a_copy_that_is_gone_is_told_where_it_queues_now(lost):
+    """Their page named a dead server, and estimated by its calls, until their turn came."""
+    waiters = {waiter.id: waiter for waiter in crowd(model="m", action="queue", server="gpu-2")}
+    snapshot = two_copies(**lost)
+
+    passes = 0
+    while found := told(*waiters.values(), snapshot=snapshot):
+        waiters |= {waiter.id: waiter for waiter in found}
+        passes += 1
+
+    assert {waiter.server for waiter in waiters.values()} == {"gpu-1"}
+    assert passes == 3

@@ -38,7 +38,12 @@ def all_of(line, drains):
         "groups": groups,
         "newcomers": [sorted(waiter.id for waiter in line.newcomers(group, besides={"w1"})) for group in groups],
         "told otherwise": [
-            sorted(w.id for w in line.told_otherwise(group, told=("m", "wait"), besides={"w1"}, at_most=99))
+            sorted(
+                w.id
+                for w in line.told_otherwise(
+                    group, stands=lambda told: told[:2] == ("m", "wait"), besides={"w1"}, at_most=99
+                )
+            )
             for group in groups
         ],
         "queues": line.queues(),
