@@ -59,3 +59,9 @@ async def principal_of_user(user: AbstractBaseUser | AnonymousUser) -> Principal
     roles = {"admin"} if user.is_superuser else {name async for name in user.groups.values_list("name", flat=True)}
     scopes = frozenset[str]().union(ROLE_SCOPES["viewer"], *(ROLE_SCOPES.get(role, frozenset()) for role in roles))
     return Principal(name=user.get_username(), scopes=scopes)
+
+
+async def may(user: AbstractBaseUser | AnonymousUser, *, scope: str) -> bool:
+    """Say whether a logged-in person has a scope."""
+    principal = await principal_of_user(user)
+    return principal is not None and scope in principal.scopes

@@ -71,7 +71,7 @@ def memory_of(*, snapshot: ClusterSnapshot, server: Server, palette: Palette) ->
     free = max(server.usable_mib - held, 0)
     system = max(server.total_mib - max(held, server.usable_mib), 0)
     pieces.append(_Piece(kind="free", label="size not known" if unknown else "free", mib=free))
-    pieces.append(_Piece(kind="system", label="kept for the system", mib=system))
+    pieces.append(_Piece(kind="system", label="system", mib=system))
     return Memory(
         summary=messages.memory_in_use(held_mib=held, total_mib=server.total_mib),
         free=messages.memory_free(free_mib=None if unknown else free),

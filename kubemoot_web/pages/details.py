@@ -6,13 +6,14 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponseBase
 
+from kubemoot_web.access import may
 from kubemoot_web.board.details.day import SPANS, Flights, window_of
 from kubemoot_web.board.details.model import Registration, begin_of_hours, model_sheet_of
 from kubemoot_web.board.details.models import models_of
 from kubemoot_web.board.details.server import DAY_S, Past, first_known_at, server_sheet_of
 from kubemoot_web.board.details.servers import servers_of
 from kubemoot_web.board.details.waiting import waiting_room_of
-from kubemoot_web.pages.looking import Page, look, people_only
+from kubemoot_web.pages.looking import HAVE, Page, look, people_only
 from providers import queries as providers
 from scheduler import queries
 from scheduler.bootstrap import Runtime
@@ -62,7 +63,8 @@ async def servers(request: HttpRequest) -> HttpResponseBase:
         calls, tallies = await sync_to_async(_counts)(now - DAY_S)
         return {"servers": servers_of(replica=rt.ledger.replica, calls=calls, tallies=tallies, now=now)}
 
-    return await look(request, page=SERVERS, draw=draw)
+    more = None if HAVE in request.GET else {"may_write": await may(await request.auser(), scope="write")}
+    return await look(request, page=SERVERS, draw=draw, more=more)
 
 
 @people_only

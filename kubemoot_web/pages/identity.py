@@ -3,7 +3,6 @@
 from asgiref.sync import async_to_sync
 from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, redirect_to_login
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from kubemoot_web.access import principal_of_user, sign_in
+from kubemoot_web.access import may, sign_in
 from providers import queries
 
 PAUSED = "Too many wrong passwords. Wait a little before you try again."
@@ -58,7 +57,8 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
     if user is None:
         return render(request, "registration/link_used.html", status=403)
     login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-    return redirect("/" if queries.servers() or not _may_write(user) else "start")
+    # The first steps come first while there is nothing to watch, for those who may take them.
+    return redirect("/" if queries.servers() or not async_to_sync(may)(user, scope="write") else "start")
 
 
 @never_cache
@@ -67,9 +67,3 @@ def before_admin(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         return render(request, "403.html", {"message": "Only the staff may see the administration."}, status=403)
     return redirect_to_login(request.GET.get("next", reverse("admin:index")))
-
-
-def _may_write(user: User) -> bool:
-    """Say whether somebody can take the first steps, which come first while there is nothing to watch."""
-    principal = async_to_sync(principal_of_user)(user)
-    return principal is not None and "write" in principal.scopes

@@ -22,7 +22,7 @@ def test_memory_is_what_models_hold_what_is_free_and_what_the_system_keeps():
                 kind="held", label="qwen3:14b", size="10.0 GiB", share=31, mark=Palette(["qwen3:14b"]).mark("qwen3:14b")
             ),
             Segment(kind="free", label="free", size="18.2 GiB", share=57),
-            Segment(kind="system", label="kept for the system", size="3.8 GiB", share=12),
+            Segment(kind="system", label="system", size="3.8 GiB", share=12),
         ),
         is_over=False,
         is_unsure=False,
@@ -38,7 +38,7 @@ def test_a_load_takes_its_memory_at_once_in_place_of_the_models_that_leave_for_i
     assert [(s.kind, s.label) for s in memory.segments] == [
         ("loading", "qwen3:32b"),
         ("free", "free"),
-        ("system", "kept for the system"),
+        ("system", "system"),
     ]
     assert memory.summary == "20.0 GiB of 32.0 GiB held by models"
 

@@ -55,6 +55,13 @@ def have_of(html: str) -> str:
     return found[1]
 
 
+@pytest.mark.parametrize(("role", "is_offered"), [("operator", True), ("viewer", False)])
+async def test_a_server_is_added_from_the_list_by_those_who_may(role, is_offered):
+    html = await html_of(await person("ada", role), "/servers")
+
+    assert ('href="/start/">Add a server' in html) is is_offered
+
+
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("role", ["viewer", None])
 async def test_whoever_can_sign_in_sees_every_page(page, role):
