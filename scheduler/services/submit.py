@@ -107,11 +107,14 @@ async def _claim_at_once(
 async def _with_plan(*, ledger: Ledger, call: Call, now: float) -> Call:
     """Point a call at its agent's plan in its thread; a plan that holds nothing has done its work by now.
 
-    Only the plan's own purpose takes it: earlier calls (triage) are merely lent the place.
+    Only the plan's own purpose takes it: earlier calls (triage) are merely lent the place. Another agent's plan that a
+    call names is none of its own.
     """
     if call.plan is None and not ledger.replica.plans:
         return call
-    plan = ledger.replica.plans.get(call.plan or "") or _plan_of(replica=ledger.replica, call=call)
+    plan = ledger.replica.plans.get(call.plan or "")
+    if plan is None or plan.agent != call.agent:
+        plan = _plan_of(replica=ledger.replica, call=call)
     if plan is None or call.phase == "triage":
         return replace(call, plan=None)
     if plan.ticket is None:

@@ -44,6 +44,20 @@ async def test_history_tells_of_a_call_that_took_its_held_place_why_that_was_cho
     assert [option["server"] for option in record.decision["options"]] == ["gpu-2", "gpu-1"]
 
 
+async def test_a_call_that_names_another_agents_plan_leaves_it_alone():
+    """Held or empty: taking it would end the other one's place or intent."""
+    world = await World().holding(gpu_1=("qwen3:14b",), gpu_2=("qwen3:8b",))
+    planned = await world.select(*(profile(name, ("qwen3:14b", 60)) for name in ("default/one", "default/two")))
+    assert sorted(each.ticket is None for each in planned) == [False, True]
+
+    for each in planned:
+        ticket = ticket_of(await world.submit(call("default/thief", "qwen3:8b", plan=each.plan.id)))
+        await world.release(ticket.id)
+
+    assert set(world.ledger.replica.plans) == {each.plan.id for each in planned}
+    assert len(world.ledger.replica.intents) == 1
+
+
 async def test_a_held_place_is_lent_to_the_agents_own_triage():
     """Nobody waits for itself."""
     world = await World().holding(gpu_1=("qwen3:14b",), gpu_2=("qwen3:8b",))
