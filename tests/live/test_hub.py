@@ -143,7 +143,7 @@ async def test_silence_of_the_ledger_is_said_and_taken_back(hub, ledger, monkeyp
 
 
 async def test_a_ledger_that_tells_of_changes_again_is_not_called_silent(hub, ledger, monkeypatch):
-    """On a busy cluster something changed at every look, nobody asked again, and the board kept calling Redis silent."""
+    """On a busy cluster something changed at every look, nobody asked again; the board kept calling Redis silent."""
     monkeypatch.setattr(hubs, "CLOCK_S", 0.0)
     await hub.refresh()
     ledger.is_silent = True
