@@ -50,6 +50,7 @@ class Runtime:
 
 Work = Callable[[Runtime], Awaitable[object]]
 
+DAY_S = 24 * 3600.0
 IN_THE_LEDGER = frozenset({"ModelServer", "Model", "Crew"})
 
 _runtimes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[Runtime]] = WeakKeyDictionary()
@@ -69,6 +70,7 @@ def config() -> SchedulerConfig:
         drain_after_s=env.drain_after_s,
         probe_fast_s=env.probe_fast_s,
         probe_slow_s=env.probe_slow_s,
+        keep_history_s=env.history_days * DAY_S or None,
     )
 
 

@@ -263,6 +263,13 @@ class History(Protocol):
         """Write entries down, once each, and move the cursor, in one transaction."""
         ...
 
+    async def forget(self, *, before: float, most: int) -> int:
+        """Forget the oldest of what was before a moment, so many calls and server events at most; give how many.
+
+        What tells how a server stood at that moment stays.
+        """
+        ...
+
 
 class Ids(Protocol):
     """Makes ids that nobody can guess and nobody used before."""

@@ -2,6 +2,7 @@
 
 TICK = "scheduler.tick"
 PROJECT = "scheduler.project"
+FORGET = "scheduler.forget"
 CONFIGURE = "scheduler.configure"
 RUN_CYCLE = "scheduler.run_cycle"
 RUN_LOAD = "scheduler.run_load"

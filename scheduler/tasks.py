@@ -12,9 +12,10 @@ from scheduler.services.configure import ledger_configure
 from scheduler.services.cycle import run_cycle as cycle_run
 from scheduler.services.loads import load_drive
 from scheduler.services.probing import server_probe, servers_due
+from scheduler.services.project import history_forget
 from scheduler.services.project import project as journal_project
 from scheduler.services.tick import tick as ledger_tick
-from scheduler.task_names import CONFIGURE, PROBE_DUE, PROJECT, RUN_CYCLE, RUN_LOAD, TICK
+from scheduler.task_names import CONFIGURE, FORGET, PROBE_DUE, PROJECT, RUN_CYCLE, RUN_LOAD, TICK
 
 
 @shared_task(name=TICK)
@@ -38,6 +39,12 @@ def run_cycle(**_: object) -> None:
 def project(**_: object) -> None:
     """Write the journal down as history."""
     bootstrap.spawn(lambda rt: journal_project(ledger=rt.ledger, history=rt.history, written=rt.written), key=PROJECT)
+
+
+@shared_task(name=FORGET)
+def forget(**_: object) -> None:
+    """Forget history that is older than it is kept."""
+    bootstrap.spawn(lambda rt: history_forget(history=rt.history, config=rt.config, now=rt.now()), key=FORGET)
 
 
 @shared_task(name=CONFIGURE)

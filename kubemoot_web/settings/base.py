@@ -147,6 +147,7 @@ CELERY_BEAT_SCHEDULE = {
         (task_names.TICK, 1.0),
         (task_names.PROBE_DUE, 1.0),
         (task_names.PROJECT, 10.0),
+        (task_names.FORGET, 60.0),
         (task_names.CONFIGURE, 10.0),
     )
 }

@@ -141,6 +141,14 @@ class Env(BaseSettings):
         ge=1,
         le=600,
     )
+    history_days: float = Field(
+        90,
+        validation_alias="KUBEMOOT_HISTORY_DAYS",
+        description="days for which calls and what happened on servers are remembered; 0 means for ever",
+        examples=["90"],
+        ge=0,
+        le=36_500,
+    )
     max_body_bytes: int = Field(
         8 * 1024 * 1024,
         validation_alias="KUBEMOOT_MAX_BODY_BYTES",

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerConfig:
-    """Every limit of the scheduling rules. The defaults are those of the rules (sections 4 to 6)."""
+    """Every limit of the scheduling rules. The defaults are those of the rules (sections 4 to 6).
+
+    `keep_history_s` is how long calls and server events are remembered; None is for ever.
+    """
 
     ticket_lease_s: float = 15.0
     waiter_lease_s: float = 30.0
@@ -26,5 +29,6 @@ class SchedulerConfig:
     probe_slow_s: float = 10.0
     probe_jitter: float = 0.9
     probe_lease_s: float = 20.0
+    keep_history_s: float | None = 90 * 24 * 3600.0
     max_waiters: int = 10_000
     max_commit_attempts: int = 5

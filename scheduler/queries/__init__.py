@@ -7,6 +7,7 @@ from scheduler.queries.history import (
     call_page,
     call_record,
     calls,
+    calls_before,
     calls_by,
     calls_by_hour,
     calls_in_flight,
@@ -14,7 +15,9 @@ from scheduler.queries.history import (
     one_call,
     recent_calls,
     server_events,
+    server_events_before,
     server_tallies,
+    servers_with_events,
     stood_aside,
 )
 from scheduler.queries.registered import (
@@ -43,6 +46,7 @@ __all__ = (
     "call_page",
     "call_record",
     "calls",
+    "calls_before",
     "calls_by",
     "calls_by_hour",
     "calls_in_flight",
@@ -53,7 +57,9 @@ __all__ = (
     "one_call",
     "recent_calls",
     "server_events",
+    "server_events_before",
     "server_tallies",
+    "servers_with_events",
     "stood_aside",
     "users_by_model",
 )

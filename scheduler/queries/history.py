@@ -109,9 +109,33 @@ def server_events(*, server: str, since: float, limit: int) -> tuple[ServerEvent
 
 def last_probe(*, server: str) -> ServerEventRecord | None:
     """Read what a server's last probe found."""
-    rows = ServerEvent.objects.filter(server=server, kind=ServerEventKind.PROBED)
-    row = rows.order_by("-at", "-id").first()
+    row = _probes(server=server).first()
     return None if row is None else server_event_record(row)
+
+
+def calls_before(*, before: float) -> QuerySet[Call]:
+    """List the calls that came in before a moment, oldest first."""
+    return Call.objects.filter(arrived_at__lt=_time(before)).order_by("arrived_at", "id")
+
+
+def server_events_before(*, server: str, before: float) -> QuerySet[ServerEvent]:
+    """List the events of a server before a moment that nothing rests on any more, oldest first.
+
+    From its last probe on everything counts: what it held at that moment follows from it, however old it is.
+    """
+    probe = _probes(server=server).filter(at__lt=_time(before)).first()
+    if probe is None:
+        return ServerEvent.objects.none()
+    return ServerEvent.objects.filter(server=server, at__lt=probe.at).order_by("at", "id")
+
+
+def servers_with_events() -> tuple[str, ...]:
+    """Name every server that something was written down of, registered or not."""
+    return tuple(ServerEvent.objects.order_by("server").values_list("server", flat=True).distinct())
+
+
+def _probes(*, server: str) -> QuerySet[ServerEvent]:
+    return ServerEvent.objects.filter(server=server, kind=ServerEventKind.PROBED).order_by("-at", "-id")
 
 
 def server_tallies(*, since: float) -> dict[str, dict[str, int]]:

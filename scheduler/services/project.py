@@ -1,7 +1,8 @@
-"""Writes the journal down as history."""
+"""Writes the journal down as history, and forgets what is older than it is kept."""
 
 from dataclasses import dataclass
 
+from scheduler.core.config import SchedulerConfig
 from scheduler.ports import History, Ledger
 
 BATCH = 500
@@ -25,3 +26,14 @@ async def project(*, ledger: Ledger, history: History, written: Written) -> int:
             return count
         await history.write(entries=entries)
         count += len(entries)
+
+
+async def history_forget(*, history: History, config: SchedulerConfig, now: float) -> int:
+    """Forget what is older than history is kept; give how many rows. In small steps, so that writing never waits."""
+    if config.keep_history_s is None:
+        return 0
+    before = now - config.keep_history_s
+    count = 0
+    while step := await history.forget(before=before, most=BATCH):
+        count += step
+    return count

@@ -1,4 +1,4 @@
-"""The history port on the database: journal entries become rows, once each."""
+"""The history port on the database: journal entries become rows, once each, and old rows go."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -6,16 +6,29 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import transaction
+from django.db.models import QuerySet
 
 from scheduler.core.call_history import CallRecord, fold
 from scheduler.core.ledger import JournalEntry
 from scheduler.core.server_history import ServerEventKind, ServerEventRecord, is_news, server_event_of
 from scheduler.models import Call, JournalCursor, ServerEvent
-from scheduler.queries import CALL_FIELDS, CALL_TIMES, SERVER_EVENT_FIELDS, call_record, last_probe
+from scheduler.queries import (
+    CALL_FIELDS,
+    CALL_TIMES,
+    SERVER_EVENT_FIELDS,
+    call_record,
+    calls_before,
+    last_probe,
+    server_events_before,
+    servers_with_events,
+)
 
 
 class OrmHistory:
-    """Writes calls and server events down. `ledger` names whose journal it is, so that several can share a database."""
+    """Writes calls and server events down, and forgets them.
+
+    `ledger` names whose journal it is, so that several can share a database.
+    """
 
     def __init__(self, *, ledger: str) -> None:
         self._ledger = ledger
@@ -34,6 +47,10 @@ class OrmHistory:
     async def write(self, *, entries: Sequence[JournalEntry]) -> None:
         """Write entries down, once each, and move the cursor, in one transaction."""
         self._cursor = await sync_to_async(self._write)(entries)
+
+    async def forget(self, *, before: float, most: int) -> int:
+        """Forget the oldest of what was before a moment, so many calls and server events at most; give how many."""
+        return await sync_to_async(_forget)(before=before, most=most)
 
     def _write(self, entries: Sequence[JournalEntry]) -> str:
         with transaction.atomic():
@@ -82,6 +99,21 @@ def _write_server_events(entries: Sequence[JournalEntry]) -> None:
         if record.kind is ServerEventKind.PROBED:
             last[record.server] = record
     ServerEvent.objects.bulk_create([_event_row(record) for record in kept], batch_size=200)
+
+
+def _forget(*, before: float, most: int) -> int:
+    """Each kind in a step of its own: on a database with one writer nobody waits for both."""
+    calls, _ = Call.objects.filter(pk__in=_oldest(calls_before(before=before), most)).delete()
+    events = 0
+    for server in servers_with_events():
+        old = _oldest(server_events_before(server=server, before=before), most - events)
+        events += ServerEvent.objects.filter(pk__in=old).delete()[0]
+    return calls + events
+
+
+def _oldest(rows: QuerySet[Any], most: int) -> list[Any]:
+    """Read the keys first: no database deletes the first rows of a query in the same way as another."""
+    return list(rows.values_list("pk", flat=True)[:most])
 
 
 def _position(entry: str) -> tuple[int, int]:

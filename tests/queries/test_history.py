@@ -111,6 +111,17 @@ def test_an_index_finds_and_orders_every_page(filters, index, before, since):
     assert "TEMP B-TREE" not in plan
 
 
+def test_an_index_finds_and_orders_what_is_to_be_forgotten():
+    old_calls = queries.calls_before(before=NOON)[:500].explain()
+    ServerEvent.objects.create(server="gpu-1", kind="probed", at=datetime.fromtimestamp(NOON - 60, tz=UTC))
+    old_events = queries.server_events_before(server="gpu-1", before=NOON)[:500].explain()
+
+    assert "USING INDEX call_newest_first" in old_calls
+    assert "USING INDEX server_event_newest_first" in old_events
+    assert "TEMP B-TREE" not in old_calls
+    assert "TEMP B-TREE" not in old_events
+
+
 def test_calls_are_counted_by_hour_server_and_model():
     Call.objects.bulk_create([call("a", -HOUR), call("b", 0), call("c", 60), call("d", 2, model="n", server="gpu-2")])
     noon = NOON - 180

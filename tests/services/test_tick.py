@@ -1,5 +1,8 @@
-"""What every second brings."""
+"""What every second and every minute bring."""
 
+from scheduler.core.config import SchedulerConfig
+from scheduler.services.project import BATCH, history_forget
+from tests.fakes.listed_history import ListedHistory
 from tests.services.world import World, call, waiter_of
 
 
@@ -39,3 +42,23 @@ async def test_every_version_is_written_once():
 
     assert [entry.version for entry in world.history.entries] == list(range(1, world.ledger.replica.version + 1))
     assert await world.project() == 0
+
+
+async def test_what_is_too_old_is_forgotten_in_small_steps_until_nothing_of_it_is_left():
+    history = ListedHistory()
+    history.old = 2 * BATCH + 1
+
+    assert (
+        await history_forget(history=history, config=SchedulerConfig(keep_history_s=60.0), now=1000.0) == 2 * BATCH + 1
+    )
+
+    assert history.old == 0
+    assert history.asked == [(940.0, BATCH)] * 4
+
+
+async def test_history_that_is_kept_for_ever_is_not_even_looked_at():
+    history = ListedHistory()
+
+    assert await history_forget(history=history, config=SchedulerConfig(keep_history_s=None), now=1000.0) == 0
+
+    assert history.asked == []

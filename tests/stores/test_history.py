@@ -6,7 +6,7 @@ from asgiref.sync import sync_to_async
 from scheduler import queries
 from scheduler.core.ledger import JournalEntry
 from scheduler.core.server_history import ServerEventKind, ServerEventRecord
-from scheduler.models import JournalCursor
+from scheduler.models import Call, JournalCursor, ServerEvent
 from scheduler.stores.history import OrmHistory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -108,3 +108,51 @@ async def test_what_another_process_wrote_is_not_written_again():
 
     assert await one.cursor() == "2-0"
     assert len(await _events()) == 2
+
+
+def enqueued(call: str) -> dict[str, object]:
+    """Tell of a call that came in."""
+    return {"type": "enqueued", "call": call, "agent": "a/b", "priority": "interactive"}
+
+
+async def test_the_oldest_calls_are_forgotten_first_and_no_more_at_once_than_asked_for():
+    """Calls were kept for ever: a busy installation filled its disk."""
+    history = OrmHistory(ledger="test")
+    await history.write(entries=[entry(number, enqueued(f"c{number}")) for number in range(1, 6)])
+
+    assert await history.forget(before=NOON + 4, most=2) == 2
+    assert await _calls() == {"c3", "c4", "c5"}
+    assert await history.forget(before=NOON + 4, most=2) == 1
+    assert await history.forget(before=NOON + 4, most=2) == 0
+    assert await _calls() == {"c4", "c5"}
+
+
+async def test_of_old_server_events_the_last_probe_and_what_came_after_it_stay():
+    """A server that has not changed for longer than history is kept would seem to hold nothing."""
+    history = OrmHistory(ledger="test")
+    loaded = {"type": "load_done", "server": "gpu-1", "model": "n", "footprint_mib": 9, "took_s": 1.0}
+    other = probed(server="gpu-2")
+    first = [entry(1, probed(), other), entry(2, loaded), entry(3, probed(sizes_mib=[1])), entry(4, loaded)]
+    await history.write(entries=[*first, entry(9, probed(sizes_mib=[2]))])
+
+    assert await history.forget(before=NOON + 5, most=1) == 1
+    assert await history.forget(before=NOON + 5, most=10) == 1
+    assert await history.forget(before=NOON + 5, most=10) == 0
+
+    kept = [(row.server, row.kind, row.at.timestamp() - NOON) async for row in ServerEvent.objects.order_by("at", "id")]
+    assert kept == [("gpu-2", "probed", 1), ("gpu-1", "probed", 3), ("gpu-1", "load_done", 4), ("gpu-1", "probed", 9)]
+
+
+async def test_what_was_forgotten_does_not_come_back_with_the_journal():
+    history = OrmHistory(ledger="test")
+    entries = [entry(1, enqueued("c1")), entry(2, enqueued("c2"))]
+    await history.write(entries=entries)
+    await history.forget(before=NOON + 2, most=10)
+
+    await OrmHistory(ledger="test").write(entries=entries)
+
+    assert await _calls() == {"c2"}
+
+
+async def _calls() -> set[str]:
+    return {call.id async for call in Call.objects.all()}
