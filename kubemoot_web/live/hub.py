@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from time import thread_time
 from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
@@ -27,7 +28,8 @@ log = logging.getLogger(__name__)
 FRAME_S = 0.125
 """The least time between two pictures."""
 PAUSES_PER_DRAWING = 4
-"""A picture that took long is followed by a pause so many times as long: other work in this process comes first."""
+"""A picture that took long is followed by a pause so many times as long: other work in this process comes first. What
+such work took meanwhile does not count: sending to a thousand boards would hold the next picture up."""
 CLOCK_S = 1.0
 """After how long ages, estimates and history are looked at although nothing happened."""
 PULSE_S = 5.0
@@ -70,8 +72,8 @@ class Hub:
                 self.shelf = Shelf()  # whoever comes next must not be shown what was true when the last one left
                 await asyncio.gather(task, return_exceptions=True)
 
-    async def refresh(self) -> None:
-        """Draw the present, and wake whoever waits for something new."""
+    async def refresh(self) -> float:
+        """Draw the present, and wake whoever waits for something new. Gives the processor's seconds it took."""
         if self._is_due("calls", CLOCK_S):
             await self._read_calls()
         if self.ledger.replica.version != self._version:
@@ -79,7 +81,7 @@ class Hub:
         elif self._is_due("ledger", CLOCK_S):
             await self._ask_ledger()
         self._version = self.ledger.replica.version
-        before = self.shelf.serial
+        before, began = self.shelf.serial, thread_time()
         picture = picture_of(
             replica=self.ledger.replica,
             config=self._config,
@@ -92,20 +94,20 @@ class Hub:
         if self.shelf.serial != before:
             moved, self._moved = self._moved, asyncio.Event()
             moved.set()
+        return thread_time() - began
 
     async def moved(self) -> None:
         """Return when there is something new."""
         await self._moved.wait()
 
     async def _draw(self) -> None:
-        clock = asyncio.get_running_loop().time
         while True:
-            began = clock()
+            took_s = 0.0
             try:
-                await self.refresh()
+                took_s = await self.refresh()
             except Exception:  # whatever one picture stumbles over, the boards of everybody must go on
                 log.exception("board_not_drawn")
-            await asyncio.sleep(max(FRAME_S, PAUSES_PER_DRAWING * (clock() - began)))
+            await asyncio.sleep(max(FRAME_S, PAUSES_PER_DRAWING * took_s))
             await self.ledger.wait_for_change(after=self._version, timeout_s=CLOCK_S)
 
     async def _read_calls(self) -> None:

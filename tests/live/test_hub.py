@@ -1,15 +1,18 @@
 """The board as its readers get it: drawn once, always true in the end, whoever is slow."""
 
 import asyncio
+from time import thread_time
 
 import pytest
 from django.db import OperationalError
 
 from kubemoot_web.live import hub as hubs
-from kubemoot_web.live.hub import Reader
+from kubemoot_web.live.hub import Hub, Reader
 from scheduler.core.call_history import CallRecord, CallState
+from scheduler.core.config import SchedulerConfig
 from scheduler.core.types import TicketState
 from tests.board.views import NOON, record, ticket, waiter
+from tests.fakes.manual_clock import ManualClock
 from tests.live.elements import Elements
 
 WHOLE = ["board-problem", "summary", "ahead", "servers", "waiting-count", "line", "decisions", "pulse"]
@@ -190,6 +193,21 @@ async def test_the_drawing_runs_while_somebody_looks_and_no_longer(hub, ledger):
     ledger.put("ticket", "t1", ticket(agent="default/newcomer"))
     async with asyncio.timeout(5), hub.open() as third:
         assert "newcomer" in Elements(await third.next()).text, "the first thing it gets is of now"
+
+
+async def test_what_others_did_meanwhile_is_not_taken_for_drawing(ledger):
+    """Else a picture that had to wait while a thousand boards were sent to would be followed by a long pause."""
+    others_s = 0.2
+
+    async def recent():
+        until = thread_time() + others_s
+        while thread_time() < until:
+            pass
+        return ()
+
+    hub = Hub(ledger=ledger, config=SchedulerConfig(), now=ManualClock(at=NOON + 10), recent_calls=recent)
+
+    assert 0 < await hub.refresh() < others_s
 
 
 async def test_a_picture_that_cannot_be_drawn_is_logged_and_the_next_one_is(hub, ledger, monkeypatch, caplog):
