@@ -1,7 +1,6 @@
 """`manage.py bench idle`: what `manage.py up` holds and uses while nobody wants anything."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from django.conf import settings
 from kubemoot_web.management import programs
 from kubemoot_web.management.benches.figures import Figure, Floor, Progress
 from kubemoot_web.management.benches.processes import Held, family
+from kubemoot_web.management.benches.web_site import own_environment
 
 MEMORY_GOAL_MIB = 450.0
 CPU_GOAL = 3.0
@@ -101,9 +101,7 @@ def _of_one(*, case: str, held: Held, before: Held, took: float, floor: Floor) -
 def _installation() -> Iterator[tuple[int, dict[str, str]]]:
     """Run an empty installation of its own; give its process and the environment that reaches it."""
     with tempfile.TemporaryDirectory(prefix="kubemoot-idle-") as folder:
-        foreign = ("KUBEMOOT_", "REDIS_", "DATABASE_")
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-        environment["KUBEMOOT_DATA"] = folder
+        environment = own_environment(data=Path(folder))
         output = Path(folder) / "output"
         with output.open("w") as said:
             process = _start("up", "--port", "0", environment=environment, stdout=said)

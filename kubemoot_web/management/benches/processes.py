@@ -25,6 +25,12 @@ def family(root: int) -> dict[int, Held]:
     return {pid: _look(pid) for pid in _pids(root)}
 
 
+def cpu_seconds(pid: int) -> float:
+    """Say how much CPU time a process has used so far."""
+    fields = (Path(f"/proc/{pid}") / "stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+
+
 def _pids(pid: int) -> Iterator[int]:
     yield pid
     for task in Path(f"/proc/{pid}/task").iterdir():
@@ -36,11 +42,10 @@ def _look(pid: int) -> Held:
     folder = Path(f"/proc/{pid}")
     lines = (folder / "smaps_rollup").read_text().splitlines()[1:]
     sizes = {line.split()[0]: int(line.split()[1]) / KIB_PER_MIB for line in lines}
-    fields = (folder / "stat").read_text().rpartition(")")[2].split()
     command = (folder / "cmdline").read_text().replace("\0", " ")
     return Held(
         name=next((name for part, name in NAMES.items() if part in command), command.strip()),
         resident_mib=sizes["Rss:"],
         shared_mib=sizes["Pss:"],
-        cpu_s=(int(fields[11]) + int(fields[12])) / TICKS_PER_S,
+        cpu_s=cpu_seconds(pid),
     )

@@ -1,0 +1,96 @@
+"""A web process of a bench's own, as `manage.py up` starts it, with somebody signed in; or a bare one like it."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from socket import socket
+
+from django.conf import settings
+
+from kubemoot_web.management import programs
+from kubemoot_web.management.benches.own_valkey import LEDGER
+from kubemoot_web.management.supervisor import die_with_parent
+
+HOST = "127.0.0.1"
+APPLICATION = "kubemoot_web.asgi:application"
+BARE = "kubemoot_web.management.benches.bare_broadcast:application"
+STARTS_WITHIN_S = 60.0
+FOREIGN = ("KUBEMOOT_", "REDIS_", "DATABASE_")
+SIGN_IN = """
+import django
+django.setup()
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+call_command("migrate", verbosity=0, interactive=False)
+client = Client()
+client.force_login(User.objects.create_user("bench"))
+print("; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items()))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A running web process, and the cookies of who is signed in."""
+
+    pid: int
+    port: int
+    cookies: str = ""
+
+
+def own_environment(*, data: Path, **more: str) -> dict[str, str]:
+    """Give this process's environment without what reaches another installation."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    return {**environment, "KUBEMOOT_DATA": str(data), **more}
+
+
+@contextmanager
+def own_site(*, valkey: Path) -> Iterator[Site]:
+    """Run a web process on this Valkey until the block ends."""
+    with tempfile.TemporaryDirectory(prefix="kubemoot-bench-") as folder:
+        environment = own_environment(data=Path(folder), REDIS_URL=f"unix://{valkey}?db=0", KUBEMOOT_LEDGER=LEDGER)
+        signed_in = subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, "-c", SIGN_IN], cwd=settings.BASE_DIR, env=environment, check=True, capture_output=True
+        )
+        with _uvicorn(application=APPLICATION, environment=environment) as (pid, port):
+            yield Site(pid=pid, port=port, cookies=signed_in.stdout.decode().strip())
+
+
+@contextmanager
+def bare_site() -> Iterator[Site]:
+    """Run the bare broadcast in a process that is started like ours."""
+    with _uvicorn(application=BARE, environment=dict(os.environ)) as (pid, port):
+        yield Site(pid=pid, port=port)
+
+
+@contextmanager
+def _uvicorn(*, application: str, environment: Mapping[str, str]) -> Iterator[tuple[int, int]]:
+    port = programs.free_port(wanted=0)
+    ours = programs.web(host=HOST, port=port, environment={}).command
+    command = [application if part == APPLICATION else part for part in ours]
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        command, cwd=settings.BASE_DIR, env=environment, preexec_fn=die_with_parent
+    )
+    try:
+        _wait_for(port=port, process=process)
+        yield process.pid, port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait_for(*, port: int, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + STARTS_WITHIN_S
+    while True:
+        with socket() as probe:
+            if probe.connect_ex((HOST, port)) == 0:
+                return
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError("the web process did not start; what it said stands above")
+        time.sleep(0.05)
