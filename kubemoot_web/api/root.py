@@ -1,6 +1,6 @@
 """The REST API at /api/v1: authentication, errors, documentation, and the routers."""
 
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Swagger
 
 from kubemoot_web.access import REST_AUTH
 from kubemoot_web.api import (
@@ -24,6 +24,8 @@ api = NinjaAPI(
         "Every error has the shape `{error: {code, message, details}}`."
     ),
     auth=REST_AUTH,
+    # deep links would be links inside of buttons, which a screen reader cannot tell apart
+    docs=Swagger(settings={"deepLinking": False, "defaultModelsExpandDepth": 0}),
     urls_namespace="api",
 )
 errors.register(api)
