@@ -16,18 +16,23 @@ PAGES = (
     "/models",
     "/models/qwen3:32b",
     "/calls",
+    "/calls?agent=nobody",
     "/start/",
     "/start/server/gpu-1/models/",
     "/start/call/",
     "/nothing/here",
+    "/admin/",
+    "/admin/kubemoot_web/apitoken/",
 )
+SCHEMES = ("light", "dark")
 WIDTHS = (320, 768, 1600)
 SOON_MS = 5000
 
 
 @pytest.fixture(scope="module")
-def browser():
-    """Start a browser."""
+def browser(stack):
+    """Start a browser, with two ready servers to look at."""
+    stack.register()
     with chromium() as started:
         yield started
 
@@ -35,7 +40,6 @@ def browser():
 @pytest.fixture
 def page(stack, browser, signed_in_state):
     """Open a page in which somebody is signed in, and let it complain of nothing."""
-    stack.register()
     context = browser.new_context(storage_state=signed_in_state, base_url=stack.rest.address, reduced_motion="reduce")
     opened = context.new_page()
     said: list[str] = []
@@ -46,15 +50,34 @@ def page(stack, browser, signed_in_state):
     assert [text for text in said if "status of 404" not in text and "status of 422" not in text] == []
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_nothing_and_nothing_is_too_wide(page, path):
-    page.goto(path)
+def looks_good(page) -> None:
+    """Hold an opened page against what everybody needs, from a phone to a wide screen."""
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
         assert found_by_axe(page) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("path", PAGES)
+def test_axe_finds_nothing_and_nothing_is_too_wide(page, path, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.goto(path)
+    looks_good(page)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_route_can_be_tried_on_the_api_page_by_whoever_is_signed_in(page, scheme):
+    """Without a token, and with nothing that the content security policy refuses."""
+    page.emulate_media(color_scheme=scheme)
+    page.goto("/api/v1/docs")
+    page.get_by_role("button", name="GET /api/v1/cluster The live picture").click()
+    page.get_by_role("button", name="Try it out").click()
+    looks_good(page)
+
+    page.get_by_role("button", name="Execute").click()
+
+    expect(page.locator(".live-responses-table .response-col_status")).to_have_text(["Code", "200"], timeout=SOON_MS)
 
 
 def test_axe_sees_what_it_is_shown(page):
@@ -66,7 +89,7 @@ def test_axe_sees_what_it_is_shown(page):
 
 
 def test_the_sign_in_page_is_for_everybody_too(stack, browser):
-    for scheme in ("light", "dark"):
+    for scheme in SCHEMES:
         context = browser.new_context(color_scheme=scheme, base_url=stack.rest.address)
         opened = context.new_page()
         opened.goto("/login/")
