@@ -90,9 +90,8 @@ def filled(page: str) -> dict[str, str]:
 
 
 async def test_what_runs_on_this_machine_is_offered_with_a_form_that_is_almost_filled(operator, nearby):
-    nearby.append(
-        Found(kind=EngineKind.OLLAMA, title="Ollama", endpoint="http://127.0.0.1:11434", models=("qwen3:14b",))
-    )
+    at = "http://127.0.0.1:11434"
+    nearby.append(Found(kind=EngineKind.OLLAMA, title="Ollama", endpoint=at, models=("qwen3:14b",)))
 
     answer = await operator.get("/start/")
 
@@ -111,13 +110,8 @@ async def test_a_server_that_answers_is_registered_and_leads_to_its_models(opera
 
     assert (answer.status_code, answer["Location"]) == (302, "/start/server/desk/models/")
     (server,) = await _servers()
-    assert (server.name, server.kind, server.endpoint, server.memory_mib, server.max_parallel) == (
-        "desk",
-        EngineKind.OLLAMA,
-        engine,
-        24576,
-        2,
-    )
+    kept = (server.name, server.kind, server.endpoint, server.memory_mib, server.max_parallel)
+    assert kept == ("desk", EngineKind.OLLAMA, engine, 24576, 2)
 
 
 @pytest.mark.parametrize(
