@@ -194,13 +194,30 @@ class Settled:
     evicted: tuple[str, ...] = ()
 
 
+class CallEnd(StrEnum):
+    """How a call ended at the engine.
+
+    `refused` is the engine's no to what the caller asked, `cancelled` a caller that left: neither says anything bad
+    about the server. `truncated` is an answer without its end.
+    """
+
+    OK = "ok"
+    ERROR = "error"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    CANCELLED = "cancelled"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a call ended, as its caller tells it. None: it did not say."""
+    """How a call ended, as its caller tells it. None: it did not say. `status` is the engine's, over HTTP."""
 
     ok: bool
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    end: CallEnd | None = None
+    status: int | None = None
+    first_byte_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

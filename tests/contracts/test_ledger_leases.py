@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler.core.ledger import Outcome, Reaped, Refusal, ServerLearned, Use
+from scheduler.core.ledger import CallEnd, Outcome, Reaped, Refusal, ServerLearned, Use
 from scheduler.ports import TicketGone
 from tests.contracts.builders import World, load, ticket
 
@@ -188,7 +188,8 @@ async def test_the_journal_tells_a_calls_whole_story(world: World) -> None:
     await world.loaded("32b")
     await world.picks_up("w1")
     world.clock.advance(7)
-    await world.releases("t1", Outcome(ok=True, prompt_tokens=10, completion_tokens=20))
+    told = Outcome(ok=True, prompt_tokens=10, completion_tokens=20, end=CallEnd.OK, status=200, first_byte_at=1003.5)
+    await world.releases("t1", told)
 
     entries = await world.ledger.journal(after="", count=100)
     story = [event for entry in entries for event in entry.events if event["type"] != "server_changed"]
@@ -220,6 +221,9 @@ async def test_the_journal_tells_a_calls_whole_story(world: World) -> None:
         "ok": True,
         "prompt_tokens": 10,
         "completion_tokens": 20,
+        "end": "ok",
+        "status": 200,
+        "first_byte_at": 1003.5,
     }
 
 
