@@ -1,5 +1,7 @@
 """One whole installation for the folder: every process of `manage.py up`, and two engines that it does not own."""
 
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +13,7 @@ from tests.fakes.engine_server import empty, engine_process
 from tests.fakes.running import Rest, Running, make_token, running
 
 LEASE_S = 6
+WEB, WORKER, VALKEY = "uvicorn", "celery", "valkey-server"
 SPEED = "20"
 
 RESOURCES = """
@@ -85,6 +88,12 @@ class Stack:
     up: Running
     rest: Rest
     engines: dict[str, str]
+
+    def signal(self, number: signal.Signals, *programs: str) -> None:
+        """Send a signal to programs of the installation, each named by a word of its command line."""
+        for word in programs:
+            (pid,) = [pid for pid, command in self.up.children().items() if word in command]
+            os.kill(pid, number)
 
     def register(self) -> None:
         """Register both servers anew and empty, so that nothing is known of them but what is written above."""

@@ -1,6 +1,5 @@
 """The board in a real browser, on a whole installation: it moves by itself, and comes back by itself."""
 
-import os
 import re
 import signal
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.browser import chromium, found_by_axe
 from tests.e2e.callers import call_once, held
-from tests.e2e.conftest import Stack
+from tests.e2e.conftest import VALKEY, WEB, WORKER, Stack
 
 pytestmark = pytest.mark.e2e
 
@@ -33,11 +32,6 @@ def board(stack: Stack, signed_in: Page) -> Page:
     expect(signed_in.locator("#servers article")).to_have_count(2)
     signed_in.evaluate("window.mark = 'not reloaded'")
     return signed_in
-
-
-def web_of(stack: Stack) -> list[int]:
-    """Find the web process."""
-    return [pid for pid, command in stack.up.children().items() if "uvicorn" in command]
 
 
 def test_a_call_appears_and_goes_within_two_seconds_without_a_reload(stack, board):
@@ -109,10 +103,9 @@ def test_a_board_full_of_news_has_nothing_that_axe_finds(stack, board):
 
 
 def test_a_board_whose_server_died_says_so_and_catches_up_by_itself(stack, board):
-    (web,) = web_of(stack)
     expect(board.locator("#connection")).to_be_hidden()
 
-    os.kill(web, signal.SIGKILL)
+    stack.signal(signal.SIGKILL, WEB)
 
     expect(board.locator("#connection")).to_be_visible(timeout=SOON_MS)
     expect(board.locator("#connection")).to_be_hidden(timeout=BACK_MS)
@@ -121,6 +114,41 @@ def test_a_board_whose_server_died_says_so_and_catches_up_by_itself(stack, board
         card = board.locator(f"#server-{ticket['server']}")
         expect(card.locator(".place.active")).to_contain_text("researcher runs", timeout=SOON_MS)
         assert board.evaluate("window.mark") == "not reloaded"
+
+
+def test_a_board_says_that_redis_is_silent_and_is_right_again_after_its_restart(stack, board):
+    call_once(stack, agent="researcher")
+    with held(stack, agent="researcher") as ticket:
+        running = board.locator(f"#server-{ticket['server']} .place.active")
+        expect(running).to_have_count(1, timeout=SOON_MS)
+
+        stack.signal(signal.SIGSTOP, VALKEY)
+        expect(board.locator("#board-problem")).to_contain_text("Redis does not answer", timeout=BACK_MS)
+        stack.signal(signal.SIGKILL, VALKEY)
+
+        expect(board.locator("#board-problem")).not_to_contain_text("Redis", timeout=BACK_MS)
+        expect(running).to_have_count(1)
+    expect(running).to_have_count(0, timeout=SOON_MS)
+    assert board.evaluate("window.mark") == "not reloaded"
+
+
+def test_a_board_left_open_while_everything_starts_again_is_right_again_by_itself(stack, board):
+    call_once(stack, agent="researcher")
+    with held(stack, agent="researcher") as ticket:
+        running = board.locator(f"#server-{ticket['server']} .place.active")
+        expect(running).to_have_count(1, timeout=SOON_MS)
+
+        stack.signal(signal.SIGKILL, VALKEY, WORKER, WEB)
+
+        expect(board.locator("#connection")).to_be_visible(timeout=SOON_MS)
+        expect(board.locator("#connection")).to_be_hidden(timeout=BACK_MS)
+        expect(running).to_contain_text("researcher runs")
+        _, waiting = stack.rest.call("POST", "/tickets", {"agent": "researcher", "wait": 0})
+        expect(board.locator("#line")).to_contain_text("waiting for a free slot of qwen3:32b", timeout=SOON_MS)
+        stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
+        expect(board.locator("#waiting-count")).to_have_text("Nobody waits.", timeout=SOON_MS)
+    expect(running).to_have_count(0, timeout=SOON_MS)
+    assert board.evaluate("window.mark") == "not reloaded"
 
 
 def test_the_board_fits_a_phone_in_both_schemes(board):
@@ -134,9 +162,8 @@ def test_the_board_fits_a_phone_in_both_schemes(board):
 def test_a_board_whose_session_is_over_offers_the_sign_in(stack, board):
     cookies = board.context.cookies()
     board.context.clear_cookies()
-    (web,) = web_of(stack)
 
-    os.kill(web, signal.SIGKILL)
+    stack.signal(signal.SIGKILL, WEB)
 
     expect(board.get_by_role("link", name="Sign in again")).to_be_visible(timeout=BACK_MS)
     board.context.add_cookies(cookies)
