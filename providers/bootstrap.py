@@ -1,9 +1,15 @@
 """Composition root: the only place of this package that knows every driver."""
 
 from providers.clients.engine import EngineHttp
-from providers.ports import EngineApi
+from providers.clients.relay import RelayClient
+from providers.ports import EngineApi, EngineRelay
 
 
 def engine_api() -> EngineApi:
     """Make the door to engines for the running event loop."""
     return EngineHttp()
+
+
+def engine_relay() -> EngineRelay:
+    """Make the door to engines for the calls of clients, for the running event loop."""
+    return RelayClient()

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from providers.core.engines.base import HttpCall, HttpReply
+from providers.core.relaying import RelayAnswer, RelayRequest
 
 
 class EngineApi(Protocol):
@@ -10,6 +11,21 @@ class EngineApi(Protocol):
 
     async def send(self, *, endpoint: str, call: HttpCall) -> HttpReply:
         """Send one call and wait for its whole reply; trouble is a reply too. Cancelling closes the connection."""
+
+    async def close(self) -> None:
+        """End all connections."""
+
+
+class EngineRelay(Protocol):
+    """The door to engines for the calls of clients: bytes there, bytes back, piece by piece."""
+
+    async def open(self, *, endpoint: str, request: RelayRequest) -> RelayAnswer:
+        """Send a request and wait for the head of its answer. Cancelling closes the connection.
+
+        Raises:
+            RelayFailed: there is no answer.
+        """
+        ...
 
     async def close(self) -> None:
         """End all connections."""

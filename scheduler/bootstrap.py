@@ -16,15 +16,18 @@ from weakref import WeakKeyDictionary
 
 from django.conf import settings
 
-from providers.bootstrap import engine_api
+from providers.bootstrap import engine_api, engine_relay
 from providers.ports import EngineApi
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.replica import Replica
 from scheduler.core.resources import ResourcesChanged
 from scheduler.effects import CeleryEffects
-from scheduler.ports import Catalog, Clock, Effects, History, Ids, Ledger, LedgerUnavailable
+from scheduler.ports import Callers, Catalog, Clock, Effects, History, Ids, Ledger, LedgerUnavailable
+from scheduler.services.attempts import Doors
 from scheduler.services.configure import ledger_configure
+from scheduler.services.held import HeldTickets
 from scheduler.services.project import Written
+from scheduler.services.remembered import RememberedCallers
 from scheduler.stores.catalog import OrmCatalog
 from scheduler.stores.history import OrmHistory
 from scheduler.stores.ledger import RedisLedger
@@ -35,11 +38,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """Everything that services need, wired."""
+    """Everything that services need, wired. `callers` is the catalog's part for the calls of clients, remembered."""
 
     config: SchedulerConfig
     ledger: Ledger
     catalog: Catalog
+    callers: Callers
+    doors: Doors
     history: History
     effects: Effects
     engine: EngineApi
@@ -96,6 +101,8 @@ async def close() -> None:
     starting = _runtimes.pop(asyncio.get_running_loop(), None)
     if starting is not None:
         wired = await starting
+        await wired.doors.held.close()
+        await wired.doors.relay.close()
         await wired.ledger.close()
         await wired.engine.close()
 
@@ -175,12 +182,22 @@ async def _start() -> Runtime:
     except BaseException:
         await ledger.close()
         raise
+    catalog, effects = OrmCatalog(), CeleryEffects()
     return Runtime(
         config=figures,
         ledger=ledger,
-        catalog=OrmCatalog(),
+        catalog=catalog,
+        callers=RememberedCallers(catalog=catalog),
+        doors=Doors(
+            ledger=ledger,
+            effects=effects,
+            config=figures,
+            relay=engine_relay(),
+            held=HeldTickets(ledger=ledger, config=figures),
+            now=time.time,
+        ),
         history=OrmHistory(ledger=settings.KUBEMOOT.ledger),
-        effects=CeleryEffects(),
+        effects=effects,
         engine=engine_api(),
         ids=lambda: secrets.token_hex(12),
         now=time.time,

@@ -220,20 +220,8 @@ class Effects(Protocol):
         ...
 
 
-class Catalog(Protocol):
-    """What operators registered, as core values."""
-
-    async def servers(self) -> Sequence[ServerConfig]:
-        """List the registered servers that may be used."""
-        ...
-
-    async def footprints(self) -> Mapping[str, int]:
-        """Map models to their declared footprint, MiB."""
-        ...
-
-    async def weights(self) -> Mapping[str, float]:
-        """Map crews to their fair share; empty unless an operator gave any crew a weight."""
-        ...
+class Callers(Protocol):
+    """What turns who calls into candidates."""
 
     async def agent(self, *, name: str) -> AgentProfile:
         """Look up an agent.
@@ -249,6 +237,26 @@ class Catalog(Protocol):
 
     async def named(self, *, model: str) -> Candidate:
         """Make the only candidate of a call that names its model."""
+        ...
+
+    async def models(self) -> frozenset[str]:
+        """Name the registered models."""
+        ...
+
+
+class Catalog(Callers, Protocol):
+    """What operators registered, as core values."""
+
+    async def servers(self) -> Sequence[ServerConfig]:
+        """List the registered servers that may be used."""
+        ...
+
+    async def footprints(self) -> Mapping[str, int]:
+        """Map models to their declared footprint, MiB."""
+        ...
+
+    async def weights(self) -> Mapping[str, float]:
+        """Map crews to their fair share; empty unless an operator gave any crew a weight."""
         ...
 
 

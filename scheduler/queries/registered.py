@@ -26,6 +26,11 @@ def model_objects() -> tuple[ModelObject, ...]:
     )
 
 
+def model_names() -> frozenset[str]:
+    """Name the registered models."""
+    return frozenset(model.model for model in providers.models())
+
+
 def agent_profile(name: str) -> AgentProfile:
     """Look up what a call of an agent needs: its crew, ranked candidates and limits.
 

@@ -8,7 +8,7 @@ from providers.core.naming import agent_name, split_agent_name
 from providers.core.types import EngineKind
 from scheduler.core.calls import DEFAULT_PHASE, AgentProfile, Call
 from scheduler.core.types import Priority
-from scheduler.ports import Catalog
+from scheduler.ports import Callers
 
 
 class NothingMatches(Exception):
@@ -31,7 +31,7 @@ class Wanted:
     plan: str | None = None
 
 
-async def call_of(*, catalog: Catalog, wanted: Wanted) -> Call:
+async def call_of(*, catalog: Callers, wanted: Wanted) -> Call:
     """Look up what may serve a call.
 
     Raises:
@@ -79,7 +79,7 @@ async def call_of(*, catalog: Catalog, wanted: Wanted) -> Call:
     )
 
 
-async def profiles(*, catalog: Catalog, names: Sequence[str]) -> list[AgentProfile]:
+async def profiles(*, catalog: Callers, names: Sequence[str]) -> list[AgentProfile]:
     """Look up agents that were selected, each with a candidate to plan for.
 
     Raises:

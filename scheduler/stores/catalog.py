@@ -47,6 +47,10 @@ class OrmCatalog:
         """Make the only candidate of a call that names its model."""
         return await sync_to_async(queries.named_candidate)(model)
 
+    async def models(self) -> frozenset[str]:
+        """Name the registered models."""
+        return await sync_to_async(queries.model_names)()
+
 
 def _config(server: ServerSpec) -> ServerConfig:
     return ServerConfig(

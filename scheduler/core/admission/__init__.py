@@ -1,0 +1,1 @@
+"""Who may contact an engine, when, and whether again."""

@@ -1,0 +1,60 @@
+"""The tickets that this process holds for calls under way, renewed before they lapse."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from scheduler.core.config import SchedulerConfig
+from scheduler.ports import Ledger, LedgerUnavailable, TicketGone
+
+RENEWALS_PER_LEASE = 3
+AT_ONCE = 100
+
+
+class HeldTickets:
+    """Renews what is held. One object belongs to one event loop; it works only while anything is held."""
+
+    def __init__(self, *, ledger: Ledger, config: SchedulerConfig) -> None:
+        """Prepare; nothing is held yet."""
+        self._ledger = ledger
+        self._every_s = config.ticket_lease_s / RENEWALS_PER_LEASE
+        self._on_lapse: dict[str, Callable[[], None]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def hold(self, *, ticket: str, on_lapse: Callable[[], None]) -> None:
+        """Keep a ticket until it is let go of. `on_lapse` is told once when the ledger has taken it back meanwhile."""
+        self._on_lapse[ticket] = on_lapse
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._renew_all(), name="held tickets")
+
+    def let_go(self, *, ticket: str) -> None:
+        """Stop renewing a ticket."""
+        self._on_lapse.pop(ticket, None)
+
+    async def close(self) -> None:
+        """Stop renewing anything."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _renew_all(self) -> None:
+        while True:
+            await asyncio.sleep(self._every_s)
+            if not self._on_lapse:
+                self._task = None
+                return
+            held = list(self._on_lapse)
+            for first in range(0, len(held), AT_ONCE):
+                await asyncio.gather(*map(self._renew, held[first : first + AT_ONCE]))
+
+    async def _renew(self, ticket: str) -> None:
+        try:
+            await self._ledger.renew(ticket=ticket)
+        except TicketGone:
+            on_lapse = self._on_lapse.pop(ticket, None)
+            if on_lapse is not None:
+                on_lapse()
+        except LedgerUnavailable:
+            return  # nobody else can take the place either; the next round asks again
