@@ -1,0 +1,1 @@
+"""Existing clients, unchanged: the OpenAI, Ollama and Anthropic dialects in front of the scheduler."""

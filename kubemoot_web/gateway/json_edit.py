@@ -1,0 +1,194 @@
+"""Reading the members of a JSON object where they stand, and splicing some of them without touching the rest.
+
+House rules: whatever is not edited stays byte for byte (order, spelling of numbers, unknown and repeated members);
+names are told apart as the engines' own readers do, that is without case, so that no second spelling gets past an edit.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from json import decoder
+from typing import Any, Final
+
+Json = dict[str, Any] | list[Any] | str | int | float | bool | None
+
+_blank = re.compile(r"[ \t\n\r]*").match
+_scan_text = decoder.scanstring  # type: ignore[attr-defined]  # the standard library's scanner, known to no type stub
+_scan = decoder.JSONDecoder().scan_once  # type: ignore[attr-defined]
+UTF8_MARK: Final = b"\xef\xbb\xbf"
+
+
+class Remove(Enum):
+    """The change that takes a member away."""
+
+    REMOVE = "remove"
+
+
+REMOVE: Final = Remove.REMOVE
+Change = Json | Remove
+Changes = Mapping[tuple[str, ...], Change]
+
+
+class NotAnObject(ValueError):
+    """The text is not one JSON object. The message says where it stops being one, never what stands there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member: its folded name, its value, and where name, value and end stand in the text."""
+
+    name: str
+    value: Any
+    start: int
+    value_start: int
+    end: int
+
+
+def members(text: str, start: int = 0) -> tuple[list[Member], int]:
+    """Find the members of the object that begins at `start` (blanks aside), and where it ends.
+
+    Raises:
+        NotAnObject: there is no JSON object.
+    """
+    at = _after_blank(text, start)
+    if text[at : at + 1] != "{":
+        raise NotAnObject("is not a JSON object")
+    found: list[Member] = []
+    at = _after_blank(text, at + 1)
+    if text[at : at + 1] == "}":
+        return found, at + 1
+    while True:
+        member = _member(text, at)
+        found.append(member)
+        at = _after_blank(text, member.end)
+        mark = text[at : at + 1]
+        if mark == "}":
+            return found, at + 1
+        if mark != ",":
+            raise NotAnObject(f"is not valid JSON at character {at}")
+        at = _after_blank(text, at + 1)
+
+
+class Document:
+    """A JSON object as its sender wrote it, read once."""
+
+    __slots__ = ("_body", "_members", "_text")
+
+    def __init__(self, body: bytes) -> None:
+        """Read a body.
+
+        Raises:
+            NotAnObject: it is not exactly one JSON object in UTF-8.
+        """
+        if body.startswith(UTF8_MARK):
+            raise NotAnObject("begins with a byte order mark")
+        try:
+            text = body.decode()
+        except UnicodeDecodeError as error:
+            raise NotAnObject(f"is not UTF-8 at byte {error.start}") from None
+        found, end = members(text)
+        if _after_blank(text, end) != len(text):
+            raise NotAnObject(f"goes on after its end at character {end}")
+        self._body, self._text, self._members = body, text, found
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The values by folded name; of a repeated member the last one counts, as in the engines."""
+        return {member.name: member.value for member in self._members}
+
+    def edited(self, changes: Changes) -> bytes:
+        """Give the body with these members set or taken away."""
+        text, found = self._text, self._members
+        for path, change in changes.items():
+            spliced = _spliced(text, found, path, change)
+            if spliced is not text:
+                text = spliced
+                found = members(text)[0] if len(changes) > 1 else found
+        return self._body if text is self._text else text.encode()
+
+
+def edited(body: bytes, changes: Changes) -> bytes:
+    """Splice members of a JSON object; paths have one or two names.
+
+    A member that is missing is added at the end; one that is there more than once is changed everywhere. A path of two
+    names makes the outer object where it is missing or null, and leaves anything else that is no object alone.
+
+    Raises:
+        NotAnObject: the body is not exactly one JSON object in UTF-8.
+    """
+    return Document(body).edited(changes)
+
+
+def _after_blank(text: str, at: int) -> int:
+    match = _blank(text, at)
+    assert match is not None
+    return match.end()
+
+
+def _member(text: str, at: int) -> Member:
+    if text[at : at + 1] != '"':
+        raise NotAnObject(f"is not valid JSON at character {at}")
+    try:
+        name, after = _scan_text(text, at + 1)
+        colon = _after_blank(text, after)
+        if text[colon : colon + 1] != ":":
+            raise NotAnObject(f"is not valid JSON at character {colon}")
+        value_start = _after_blank(text, colon + 1)
+        value, end = _scan(text, value_start)
+    except NotAnObject:
+        raise
+    except StopIteration as stopped:
+        raise NotAnObject(f"is not valid JSON at character {stopped.value}") from None
+    except RecursionError:
+        raise NotAnObject("is nested too deeply") from None
+    except ValueError as error:  # also a number of more digits than the interpreter reads
+        raise NotAnObject(f"is not valid JSON at character {getattr(error, 'pos', at)}") from None
+    return Member(name.casefold(), value, at, value_start, end)
+
+
+def _spliced(text: str, found: list[Member], path: tuple[str, ...], change: Change) -> str:
+    name = path[0].casefold()
+    mine = [member for member in found if member.name == name]
+    if len(path) == 1:
+        if change is REMOVE:
+            return _without(text, found, name) if mine else text
+        return _with(text, found, mine, path[0], _written(change))
+    if not mine or all(member.value is None for member in mine):
+        if change is REMOVE:
+            return text
+        return _with(text, found, mine, path[0], "{" + _written(path[1]) + ":" + _written(change) + "}")
+    for member in reversed(mine):
+        if isinstance(member.value, dict):
+            inner = text[member.value_start : member.end]
+            inside = _spliced(inner, members(inner)[0], path[1:], change)
+            text = text if inside is inner else text[: member.value_start] + inside + text[member.end :]
+    return text
+
+
+def _with(text: str, found: list[Member], mine: list[Member], name: str, written: str) -> str:
+    for member in reversed(mine):
+        if text[member.value_start : member.end] != written:
+            text = text[: member.value_start] + written + text[member.end :]
+    if mine:
+        return text
+    added = f"{_written(name)}:{written}"
+    if found:
+        return f"{text[: found[-1].end]},{added}{text[found[-1].end :]}"
+    after = text.index("{") + 1
+    return f"{text[:after]}{added}{text[after:]}"
+
+
+def _without(text: str, found: list[Member], name: str) -> str:
+    pieces, is_first, end = [text[: found[0].start]], True, found[0].start
+    for member in found:
+        if member.name != name:
+            pieces.append(text[member.start if is_first else end : member.end])
+            is_first = False
+        end = member.end
+    return "".join(pieces) + text[end:]
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
