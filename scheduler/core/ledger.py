@@ -208,6 +208,14 @@ class CallEnd(StrEnum):
     CANCELLED = "cancelled"
 
 
+class Lesson(StrEnum):
+    """What a call's end teaches about its server."""
+
+    WELL = "well"
+    BLAMED = "blamed"
+    NEITHER = "neither"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """How a call ended, as its caller tells it. None: it did not say. `status` is the engine's, over HTTP."""
@@ -218,6 +226,14 @@ class Outcome:
     end: CallEnd | None = None
     status: int | None = None
     first_byte_at: float | None = None
+
+    @property
+    def lesson(self) -> Lesson:
+        """Say what the end means for the server: a call that went well, one that it failed, or neither."""
+        if self.ok:
+            return Lesson.WELL
+        is_blamed = self.end in (None, CallEnd.ERROR, CallEnd.TRUNCATED)
+        return Lesson.BLAMED if is_blamed else Lesson.NEITHER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,7 +160,7 @@ class RedisLedger:
 
     async def release(self, *, ticket: str, outcome: Outcome, now: float) -> bool:
         """Give a ticket back. False, and nothing changed, when it is gone already."""
-        change = ("release", ticket, "1" if outcome.ok else "", docs.to_text(outcome))
+        change = ("release", ticket, outcome.lesson.value, docs.to_text(outcome))
         _, results = await self._batch.ask(changes=[change], now=now)
         return results[0] == b"released"
 

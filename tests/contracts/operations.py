@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from scheduler.core.ledger import (
+    CallEnd,
     DrainChange,
     GrantChange,
     Intent,
@@ -168,7 +169,7 @@ class Player(Hand):
 
     async def release(self, a: int, b: int, *_: int) -> Any:
         """Give a ticket back."""
-        outcome = Outcome(ok=b > 0, prompt_tokens=b)
+        outcome = Outcome(ok=b > 2, prompt_tokens=b, end=(None, CallEnd.ERROR, CallEnd.REFUSED)[b % 3])
         return await self.ledger.release(ticket=self._ticket(a), outcome=outcome, now=self.now())
 
     async def select(self, a: int, b: int, *_: int) -> Any:

@@ -160,6 +160,30 @@ async def test_a_failed_call_teaches_no_length_but_lowers_the_success_rate(world
     assert (learned.call_s, learned.success_rate) == (None, pytest.approx(0.64))
 
 
+@pytest.mark.parametrize(
+    ("end", "success_rate"),
+    [
+        (None, 0.8),
+        (CallEnd.ERROR, 0.8),
+        (CallEnd.TRUNCATED, 0.8),
+        (CallEnd.REFUSED, None),
+        (CallEnd.CANCELLED, None),
+    ],
+)
+async def test_only_what_the_engine_did_wrong_lowers_its_success_rate(
+    world: World, end: CallEnd | None, success_rate: float | None
+) -> None:
+    """C25: bad requests, and clients that left, pushed the only server into a cool-down."""
+    await world.gpu("14b")
+    await world.grant("t1", started_at=world.clock())
+    world.clock.advance(10)
+    await world.releases("t1", Outcome(ok=False, end=end))
+
+    learned = world.record().learned
+    assert (learned.call_s, learned.success_rate) == (None, success_rate)
+    assert [event["active_s"] for event in await world.events("released")] == [10.0]
+
+
 async def test_a_call_counts_as_use_when_it_is_handed_over_and_keeps_its_model_fresh_to_its_end(world: World) -> None:
     await world.gpu("14b", slots=2)
     await world.waits("w1")

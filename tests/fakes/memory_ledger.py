@@ -23,8 +23,9 @@ from scheduler.core.server import Resident
 from scheduler.core.types import LoadUnderWay, TicketState, Waiter, intent_key
 from scheduler.ports import LineFull, TicketGone
 from tests.fakes.manual_clock import ManualClock
-from tests.fakes.memory_books import Books, call_of_ticket, call_of_waiter, ease, is_delivered, load_key
+from tests.fakes.memory_books import Books, call_of_ticket, call_of_waiter, is_delivered, load_key
 from tests.fakes.memory_commit import apply_change
+from tests.fakes.memory_learning import learn
 from tests.fakes.memory_loads import load_done, load_failed
 from tests.fakes.memory_upkeep import configure, reap
 
@@ -185,12 +186,7 @@ class MemoryLedger:
             record = books.rows.servers.get(known.server)
             if record is not None and known.state is TicketState.ACTIVE:
                 event["active_s"] = max(now - known.started_at, 0)
-                learned = record.learned
-                usual = self._config.usual_call_s if learned.call_s is None else learned.call_s
-                call_s = ease(usual, event["active_s"]) if outcome.ok else learned.call_s
-                rate = ease(1 if learned.success_rate is None else learned.success_rate, 1 if outcome.ok else 0)
-                learned = replace(learned, call_s=call_s, success_rate=rate)
-                books.put("server", known.server, replace(record, learned=learned))
+                learn(books, record, lesson=outcome.lesson, active_s=event["active_s"])
         books.emit("released", event)
         if plan is not None:
             books.drop_plan(plan, "released")

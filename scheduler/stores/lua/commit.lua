@@ -6,7 +6,7 @@
 --         wait, waiter's id, {model, server, action, eta_s}, trace
 --         drain, server, drain or ''
 --         stand_aside, waiter's id, reason, model, trace
---         release, ticket's id, '1' when its call went well, what its caller says as JSON
+--         release, ticket's id, what its end teaches of the server ('well', 'blamed', 'neither'), what its caller says as JSON
 --         at, the caller's now from here on (several callers may share a step)
 -- result: a list with '' or the refusal of each change but `at`; a release says 'released' or 'gone'
 
@@ -192,17 +192,18 @@ local function stand_aside(id, reason, model, trace)
 end
 
 -- Learn from how a call went on its server; give how long it ran, when it did.
-local function learn(ticket, went_well)
+local function learn(ticket, lesson)
   local learned = get('server:learned', ticket.server)
   if learned == nil or ticket.state ~= 'active' then return nil end
   local active_s = math.max(NOW - ticket.started_at, 0)
-  if went_well then learned.call_s = ease(some(learned.call_s) or LIMITS.usual_call_s, active_s) end
-  learned.success_rate = ease(some(learned.success_rate) or 1, went_well and 1 or 0)
+  if lesson == 'neither' then return active_s end
+  if lesson == 'well' then learned.call_s = ease(some(learned.call_s) or LIMITS.usual_call_s, active_s) end
+  learned.success_rate = ease(some(learned.success_rate) or 1, lesson == 'well' and 1 or 0)
   put_part('learned', ticket.server, learned)
   return active_s
 end
 
-local function release(id, went_well, said)
+local function release(id, lesson, said)
   local ticket, told = get('ticket', id), cjson.decode(said)
   if ticket == nil then return 'gone' end
   local plan = some(ticket.plan) and get('plan', ticket.plan)
@@ -214,7 +215,7 @@ local function release(id, went_well, said)
   end
   if is_delivered(ticket) then
     count_use('use', ticket.model, NOW, 0)
-    told.active_s = learn(ticket, went_well == '1')
+    told.active_s = learn(ticket, lesson)
   end
   emit_of('released', ticket, told)
   if plan then drop_plan(plan, 'released') end
