@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 TRACE_OPTIONS = 6
 """A decision names the best so many of what was weighed: enough to see why, little enough to be quick."""
@@ -25,8 +25,7 @@ class Verdict(StrEnum):
     OTHER_COPY_FIRST = "other-copy-first"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(NamedTuple):  # not a dataclass: every decision makes some
     """Something that was weighed: what it would have been, what it costs in seconds, how it ended."""
 
     action: str

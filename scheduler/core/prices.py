@@ -6,7 +6,6 @@ a copy of it, when it is next asked for.
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from scheduler.core.server import Server
@@ -29,8 +28,7 @@ class Price(NamedTuple):  # not a dataclass: these are sorted by the thousand
     cost_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PricedLoad:
+class PricedLoad(NamedTuple):  # not a dataclass: every decision looks some up
     """What is priced: a load of so many MiB; a second copy has a price of its own."""
 
     mib: int

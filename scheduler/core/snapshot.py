@@ -147,7 +147,7 @@ class ClusterSnapshot:
         return self
 
     def _with_waiting(self, *, model: str, waiting: dict[str, float]) -> "ClusterSnapshot":
-        changed = replace(self.demand_of(model), waiting=waiting)
+        changed = self.demand_of(model)._replace(waiting=waiting)
         copy = replace(self, demand=ChangedDemand(base=self.demand, changed={model: changed}))
         needs = {key: need for key, need in self.needs.items() if model not in key[0]}
         copy._remember(index=self._index, needs=needs)

@@ -1,7 +1,10 @@
 """The values that scheduling is about. Seconds, MiB, tokens; times are Unix seconds."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
 
 Turn = tuple[int, float, float, str]
 """A place in line, least first: class, fair share, arrival, id."""
@@ -170,16 +173,18 @@ class Drain:
     waiter: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
+NOBODY: Mapping[str, float] = MappingProxyType({})
+
+
+class Demand(NamedTuple):  # not a dataclass: every decision makes some
     """Who needs a model: who waits for it, who was just selected to use it, how often it was used.
 
     `waiting` and `intents` map the owner (a waiter id, an intent key) to since when. `use` and `predicted` are counts
     with a half-life of ten minutes, as of now.
     """
 
-    waiting: dict[str, float] = field(default_factory=dict)
-    intents: dict[str, float] = field(default_factory=dict)
+    waiting: Mapping[str, float] = NOBODY
+    intents: Mapping[str, float] = NOBODY
     use: float = 0.0
     predicted: float = 0.0
     last_used: float | None = None

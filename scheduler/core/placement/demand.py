@@ -41,7 +41,7 @@ def need_by(*, snapshot: ClusterSnapshot, request: CallRequest, key: NeedKey) ->
     known: tuple[Need, tuple[Demand, ...]] | None = snapshot.needs.get(key)
     if known is None:
         names, last_used = key
-        demands = tuple(snapshot.demand_of(name) for name in names)
+        demands = tuple(map(snapshot.demand_of, names))
         known = snapshot.needs[key] = (_need(demands=demands, last_used=last_used), demands)
     need = known[0]
     if need.waiting <= 0 and need.intents <= 0:

@@ -57,11 +57,15 @@ def one_victim(*, snapshot: ClusterSnapshot, server: Server, request: CallReques
         if size < room_mib:
             continue
         known = needs.get(key)
-        need = known[0] if known is not None else need_by(snapshot=snapshot, request=request, key=key)
-        if need.is_wanted and known is not None:
-            # Perhaps by nobody but the request itself.
+        need: Need
+        if known is None or known[0].waiting or known[0].intents:
+            # Where others want it, perhaps it is nobody but the request itself.
             need = need_by(snapshot=snapshot, request=request, key=key)
-        if not need.is_wanted and (best is None or (need, resident.model) < best[:2]):
+            if need.waiting or need.intents:
+                continue
+        else:
+            need = known[0]
+        if best is None or (need, resident.model) < best[:2]:
             best = (need, resident.model, size)
     return None if best is None else Victim(best[1], best[2], best[0])
 

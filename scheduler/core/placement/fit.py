@@ -36,8 +36,10 @@ def can_ever_be_placed(*, snapshot: ClusterSnapshot, candidate: Candidate) -> bo
 
 
 def has_context_somewhere(*, snapshot: ClusterSnapshot, candidate: Candidate, request: CallRequest) -> bool:
-    """Say whether the prompt fits the candidate on any server, ready or not, that has it or could hold it."""
-    if request.prompt_tokens is None:
+    """Say whether the prompt of a candidate that can be placed fits on some server, ready or not, where it can be."""
+    contexts = snapshot.index.known_contexts
+    if request.prompt_tokens is None or not contexts or request.prompt_tokens <= contexts[0]:
+        # It fits everywhere.
         return True
     return any(
         server.fits_prompt(model=candidate.model, prompt_tokens=request.prompt_tokens)

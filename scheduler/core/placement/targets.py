@@ -70,6 +70,12 @@ def priced(
     return merge(others, own) if own else others
 
 
+def may_load_free(*, snapshot: ClusterSnapshot, target: Target) -> bool:
+    """Say whether some server might have free memory for a target. False is certain, and quick."""
+    free, footprint = snapshot.index.free, target.footprint_mib
+    return bool(target.own) or (footprint is not None and bool(free) and free[-1][0] >= footprint)
+
+
 def may_move(*, snapshot: ClusterSnapshot, candidates: Sequence[Candidate]) -> bool:
     """Say whether some server might have the memory for one of the candidates, all idle residents gone.
 

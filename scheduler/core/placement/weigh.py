@@ -5,7 +5,7 @@ among them is not looked at any closer than its bound.
 """
 
 from bisect import insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from heapq import merge
 from math import inf
 from typing import NamedTuple
@@ -15,8 +15,8 @@ from scheduler.core.placement import fit
 from scheduler.core.placement.cost import UNLOAD_S, evict_cost
 from scheduler.core.placement.estimates import LEAST_REMAINING, wait_seconds
 from scheduler.core.placement.eviction import Victim, fewest_least_needed, idle_victims, one_victim
-from scheduler.core.placement.targets import Target, may_move, priced, targets_of
-from scheduler.core.prices import COST_DIGITS, FAILURE_S, UNUSED_ROOM_S, Price
+from scheduler.core.placement.targets import Target, may_load_free, may_move, priced, targets_of
+from scheduler.core.prices import COST_DIGITS, UNUSED_ROOM_S, Price
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Candidate
 
@@ -39,6 +39,10 @@ class _Way(NamedTuple):  # not a dataclass: these are sorted by the hundred
     evicts: tuple[str, ...]
 
 
+_Wait = tuple[float, int, float, str, float]
+"""A way that queues, as far as it differs from others, in the order of ways: cost, candidate, weight, server, cost."""
+
+
 def weigh(*, snapshot: ClusterSnapshot, request: CallRequest, left: Sequence[Candidate]) -> Decision:
     """Take the cheapest way for candidates without a free slot or a load to join; wait where there is none."""
     best = tuple(c for c in left if c.score == left[0].score)
@@ -50,8 +54,8 @@ def weigh(*, snapshot: ClusterSnapshot, request: CallRequest, left: Sequence[Can
         ways += _queues(snapshot=snapshot, request=request, candidates=best)
     else:
         # 5. No free memory: any acceptable copy, or unloading.
-        ways = sorted(_queues(snapshot=snapshot, request=request, candidates=left))
-        ways = _evictions(snapshot=snapshot, request=request, targets=targets, queues=ways)
+        ways = _queues(snapshot=snapshot, request=request, candidates=left)
+        _add_evictions(ways, snapshot=snapshot, request=request, targets=targets)
     if not ways:
         # 6. Neither.
         return Wait(model=left[0].model)
@@ -90,25 +94,28 @@ def _trace(ways: Sequence[_Way]) -> tuple[Option, ...]:
 
 
 def _queues(*, snapshot: ClusterSnapshot, request: CallRequest, candidates: Sequence[Candidate]) -> list[_Way]:
-    """Price the next slot of every busy copy; give the best few of each candidate.
+    """Price the next slot of every busy copy; give the best few in their order.
 
     None of them has a free slot: steps 1 to 3 would have taken it.
     """
-    ways: list[_Way] = []
+    waits: list[_Wait] = []
     for rank, candidate in enumerate(candidates):
-        waits = sorted(_waits(snapshot=snapshot, request=request, candidate=candidate))
-        ways.extend(
-            _Way(key, False, 0, rank, lightness, name, candidate.model, cost_s, 0, ())
-            for key, lightness, name, cost_s in waits[:TRACE_OPTIONS]
-        )
-    return ways
+        _add_waits(waits, snapshot=snapshot, request=request, candidate=candidate, rank=rank)
+    waits.sort()
+    return [
+        _Way(key, False, 0, rank, lightness, name, candidates[rank].model, cost_s, 0, ())
+        for key, rank, lightness, name, cost_s in waits[:TRACE_OPTIONS]
+    ]
 
 
-def _waits(*, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candidate) -> Iterator[Price]:
-    model, servers, queues = candidate.model, snapshot.servers, snapshot.queues
+def _add_waits(
+    waits: list[_Wait], *, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candidate, rank: int
+) -> None:
+    """Price the next slot of every copy of a candidate."""
+    model, allowed, servers, queues = candidate.model, candidate.servers, snapshot.servers, snapshot.queues
     now, prompt_tokens = snapshot.now, request.prompt_tokens
     for name in snapshot.index.holders.get(model, ()):
-        if candidate.servers is not None and name not in candidate.servers:
+        if allowed is not None and name not in allowed:
             continue
         server = servers[name]
         plain = server.busy_since.get(model)
@@ -126,13 +133,15 @@ def _waits(*, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candid
                 continue
             call_s = server.call_seconds
             cost_s = max(call_s - (now - since), LEAST_REMAINING * call_s)
-        yield Price(round(cost_s, COST_DIGITS), -server.weight, name, cost_s)
+        waits.append((round(cost_s, COST_DIGITS), rank, -server.weight, name, cost_s))
 
 
 def _loads(*, snapshot: ClusterSnapshot, request: CallRequest, targets: Sequence[Target]) -> list[_Way]:
     """Price a load of every target on every server with free memory for it; give the best few."""
     ways = []
     for target in targets:
+        if not may_load_free(snapshot=snapshot, target=target):
+            continue
         model = target.candidate.model
         is_second_copy = _has_open_copy(snapshot=snapshot, model=model)
         allowed = 0
@@ -155,23 +164,22 @@ def _has_open_copy(*, snapshot: ClusterSnapshot, model: str) -> bool:
     return any(server.is_open and (model in server.warm or model in server.loading) for server in holding)
 
 
-def _evictions(
-    *, snapshot: ClusterSnapshot, request: CallRequest, targets: Sequence[Target], queues: Sequence[_Way]
-) -> list[_Way]:
-    """Price unloading idle models for every target on every server that could hold it; give the best few ways.
+def _add_evictions(
+    ways: list[_Way], *, snapshot: ClusterSnapshot, request: CallRequest, targets: Sequence[Target]
+) -> None:
+    """Price unloading idle models for every target on every server that could hold it; keep the best few of all ways.
 
     Servers are looked at in the order of the least that it could cost there, until that is too much to be named.
     """
-    ways = list(queues[:TRACE_OPTIONS])
     lists = (priced(snapshot=snapshot, target=target, is_second=False, idle_too=True) for target in targets)
+    worst_s = _worst(ways)
     for price, footprint, rank in merge(*lists):
-        worst_s = ways[-1].cost_s + BOUND_SLACK_S if len(ways) == TRACE_OPTIONS else inf
         if price.cost_s - UNUSED_ROOM_S + UNLOAD_S > worst_s:
             break
         server = snapshot.servers[price.server]
         if server.room_mib is not None and server.room_mib < footprint:
             continue
-        if _least_cost(server=server, footprint=footprint) > worst_s:
+        if _least_cost(price=price, server=server, footprint=footprint) > worst_s:
             continue
         way = _eviction(
             snapshot=snapshot,
@@ -184,14 +192,25 @@ def _evictions(
         if way is not None:
             insort(ways, way)
             del ways[TRACE_OPTIONS:]
-    return ways
+            worst_s = _worst(ways)
 
 
-def _least_cost(*, server: Server, footprint: int) -> float:
-    """Price the load, the fewest victims that could do if nobody needed them again, and the risk."""
-    is_one_enough = server.free_mib is None or footprint - server.free_mib <= server.largest_idle_mib
+def _worst(ways: Sequence[_Way]) -> float:
+    """Give what a way may cost at the most to be among the best few."""
+    return ways[-1].cost_s + BOUND_SLACK_S if len(ways) == TRACE_OPTIONS else inf
+
+
+def _least_cost(*, price: Price, server: Server, footprint: int) -> float:
+    """Price the load, the fewest victims that could do if nobody needed them again, and the risk.
+
+    The price of a load into free memory is that, but for the unused room in place of victims.
+    """
+    usable = server.usable_mib
+    assert usable is not None, "without a budget there is no price"
+    free = server.free_mib
+    is_one_enough = free is None or footprint - free <= server.largest_idle_mib
     unloads_s = UNLOAD_S if is_one_enough else 2 * UNLOAD_S
-    return server.load_seconds(footprint) + unloads_s + FAILURE_S * server.failure_rate
+    return price.cost_s - UNUSED_ROOM_S * (1 - footprint / usable) + unloads_s
 
 
 def _eviction(
@@ -203,7 +222,7 @@ def _eviction(
     server: Server,
     footprint: int,
 ) -> _Way | None:
-    free = snapshot.free_mib(server)
+    free = server.free_mib if server.free_mib is not None else snapshot.free_mib(server)
     if free is None or not fit.may_load(server=server, candidate=target.candidate, request=request):
         return None
     room_mib = footprint - free
