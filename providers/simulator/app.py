@@ -5,10 +5,10 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from providers.simulator import wire
-from providers.simulator.calls import answer_embed, answer_text
+from providers.simulator import openai_calls, wire
+from providers.simulator.calls import answer_embed, answer_one_embedding, answer_text
 from providers.simulator.engine import LoadBroke, QueueFull, SimulatedEngine
-from providers.simulator.sending import Reply, Send
+from providers.simulator.sending import Cut, Reply, Send
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Scope = MutableMapping[str, Any]
@@ -62,38 +62,62 @@ class SimulatorApp:
         if faults.is_on("nonsense"):
             await reply.whole(200, PAGE, kind="text/html")
         elif faults.is_on("error500"):
-            await reply.json(500, {"error": "simulated failure"})
+            await _refuse(reply, path, 500, "simulated failure")
         else:
-            await self._route(method, path, body, reply)
+            await self._answer_or_refuse(method, path, body, reply)
+
+    async def _answer_or_refuse(self, method: str, path: str, body: bytes, reply: Reply) -> None:
+        """Answer in the dialect of the path. A cut answer is left as it is: the server then breaks the connection."""
+        try:
+            if path.startswith(openai_calls.PREFIX):
+                await self._route_openai(method, path, body, reply)
+            else:
+                await self._route(method, path, body, reply)
+        except wire.WireError as error:
+            await _refuse(reply, path, error.status, str(error), retry_after=error.retry_after)
+        except QueueFull:
+            await _refuse(reply, path, 503, "server busy, please try again: maximum pending requests exceeded")
+        except LoadBroke:
+            await _refuse(reply, path, 500, "the model could not be loaded")
+        except Cut:
+            return
+
+    async def _route_openai(self, method: str, path: str, body: bytes, reply: Reply) -> None:
+        name = path.removeprefix(f"{openai_calls.MODELS}/")
+        if method == "POST" and path in openai_calls.TEXTS:
+            await openai_calls.answer_openai_text(self._engine, _parsed(body), reply, path=path)
+        elif (method, path) == ("POST", openai_calls.EMBEDDINGS):
+            await openai_calls.answer_openai_embeddings(self._engine, _parsed(body), reply, path=path)
+        elif (method, path) == ("GET", openai_calls.MODELS):
+            await reply.json(200, openai_calls.listed_models(self._engine))
+        elif method == "GET" and name != path:
+            await reply.json(200, openai_calls.listed_model(self._engine, name))
+        else:
+            await reply.whole(404, b"404 page not found", kind="text/plain")
 
     async def _route(self, method: str, path: str, body: bytes, reply: Reply) -> None:
-        try:
-            match method, path:
-                case ("GET" | "HEAD", "/"):
-                    await reply.whole(200, GREETING.encode(), kind="text/plain")
-                case ("GET" | "HEAD", "/api/version"):
-                    await reply.json(200, {"version": self._engine.config.version})
-                case "GET", "/api/tags":
-                    await reply.json(200, wire.tags(self._engine))
-                case "GET", "/api/ps":
-                    await reply.json(200, wire.running(self._engine))
-                case "POST", "/api/show":
-                    model = wire.find_model(self._engine, _parsed(body))
-                    await reply.json(200, wire.show(model, context_length=self._engine.config.context_length))
-                case "POST", ("/api/generate" | "/api/chat"):
-                    await answer_text(self._engine, _parsed(body), reply, is_chat=path == "/api/chat")
-                case "POST", "/api/embed":
-                    await answer_embed(self._engine, _parsed(body), reply)
-                case _, ("/api/pull" | "/api/push" | "/api/create" | "/api/copy" | "/api/delete"):
-                    await reply.json(403, {"error": "a simulated engine keeps the models it has"})
-                case _:
-                    await reply.whole(404, b"404 page not found", kind="text/plain")
-        except wire.WireError as error:
-            await reply.json(error.status, {"error": str(error)})
-        except QueueFull:
-            await reply.json(503, {"error": "server busy, please try again: maximum pending requests exceeded"})
-        except LoadBroke:
-            await reply.json(500, {"error": "the model could not be loaded"})
+        match method, path:
+            case ("GET" | "HEAD", "/"):
+                await reply.whole(200, GREETING.encode(), kind="text/plain")
+            case ("GET" | "HEAD", "/api/version"):
+                await reply.json(200, {"version": self._engine.config.version})
+            case "GET", "/api/tags":
+                await reply.json(200, wire.tags(self._engine))
+            case "GET", "/api/ps":
+                await reply.json(200, wire.running(self._engine))
+            case "POST", "/api/show":
+                model = wire.find_model(self._engine, _parsed(body))
+                await reply.json(200, wire.show(model, context_length=self._engine.config.context_length))
+            case "POST", ("/api/generate" | "/api/chat"):
+                await answer_text(self._engine, _parsed(body), reply, path=path)
+            case "POST", "/api/embed":
+                await answer_embed(self._engine, _parsed(body), reply, path=path)
+            case "POST", "/api/embeddings":
+                await answer_one_embedding(self._engine, _parsed(body), reply, path=path)
+            case _, ("/api/pull" | "/api/push" | "/api/create" | "/api/copy" | "/api/delete"):
+                await reply.json(403, {"error": "a simulated engine keeps the models it has"})
+            case _:
+                await reply.whole(404, b"404 page not found", kind="text/plain")
 
     async def _control(self, method: str, path: str, body: bytes, reply: Reply) -> None:
         engine = self._engine
@@ -125,6 +149,12 @@ class SimulatorApp:
             "faults": engine.faults.shown(),
             **engine.journal.shown(),
         }
+
+
+async def _refuse(reply: Reply, path: str, status: int, text: str, *, retry_after: int | None = None) -> None:
+    is_openai = path.startswith(openai_calls.PREFIX)
+    value = wire.openai_error(status, text) if is_openai else {"error": text}
+    await reply.json(status, value, retry_after=retry_after)
 
 
 def _parsed(body: bytes) -> dict[str, Any]:

@@ -14,6 +14,12 @@ FAULTS = {
     "load_fail": "end every load with HTTP 500",
     "unload_ignored": "say that a model is unloaded, and keep it",
     "busy503": "answer every call with HTTP 503, as a full queue does",
+    "retry503": "answer every call with HTTP 503 and a Retry-After of so many seconds",
+    "fail_calls": "answer the next so many calls with HTTP 500",
+    "wedge": "take calls and write nothing for them, while the lists stay well",
+    "cut": "break the connection of every stream after so many tokens, of every other answer in its middle",
+    "no_end": "end every stream after so many tokens, without its mark",
+    "error_inside": "end every stream after so many tokens with an error in its midst",
 }
 
 
@@ -35,7 +41,7 @@ class Faults:
             if name not in FAULTS:
                 raise ValueError(f"there is no fault {name!r}; there are {', '.join(FAULTS)}")
             if value is not None and not isinstance(value, bool | int | float):
-                raise ValueError(f"the value of {name} must be true, false or a number of seconds")
+                raise ValueError(f"the value of {name} must be true, false or a number")
         self._on |= {name: float(value or 0) for name, value in wanted.items()}
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
@@ -47,6 +53,12 @@ class Faults:
     def is_on(self, name: str) -> bool:
         """Say whether a fault is on."""
         return self.seconds(name) > 0
+
+    def take(self, name: str) -> bool:
+        """Use up one of a fault that is counted; False when none is left."""
+        left = self.seconds(name)
+        self._on[name] = max(left - 1, 0.0)
+        return left > 0
 
     async def lifted(self, name: str) -> None:
         """Wait until a fault is off."""

@@ -15,6 +15,8 @@ class Journal:
     in_flight: Counter[str] = field(default_factory=Counter)
     max_in_flight: Counter[str] = field(default_factory=Counter)
     requests: Counter[str] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
     self_evictions: int = 0
     reloads: int = 0
 
@@ -22,16 +24,18 @@ class Journal:
         """Write down one event."""
         self.events.append({"at": round(at, 4), "event": event, "model": model, **facts})
 
-    def call_started(self, *, at: float, model: str) -> None:
-        """Count a call that arrived."""
+    def call_started(self, *, at: float, model: str, path: str, num_ctx: int | None) -> None:
+        """Count a call that arrived, with the context that it asked for."""
+        self.calls += 1
         self.in_flight[model] += 1
         self.max_in_flight[model] = max(self.max_in_flight[model], self.in_flight[model])
-        self.note("call_start", at=at, model=model, inFlight=self.in_flight[model])
+        self.note("call_start", at=at, model=model, path=path, numCtx=num_ctx, inFlight=self.in_flight[model])
 
-    def call_ended(self, *, at: float, model: str, how: str) -> None:
-        """Count a call that ended: done, aborted, refused or failed."""
+    def call_ended(self, *, at: float, model: str, how: str, tokens: int) -> None:
+        """Count a call that ended: done, aborted, refused or failed, and the tokens that were written for it."""
         self.in_flight[model] -= 1
-        self.note("call_end", at=at, model=model, how=how)
+        self.tokens[model] += tokens
+        self.note("call_end", at=at, model=model, how=how, tokens=tokens)
 
     def shown(self) -> dict[str, Any]:
         """Give everything as JSON."""
@@ -40,6 +44,7 @@ class Journal:
             "inFlight": {model: count for model, count in self.in_flight.items() if count},
             "maxInFlight": dict(self.max_in_flight),
             "requests": dict(self.requests),
+            "tokens": dict(self.tokens),
             "selfEvictions": self.self_evictions,
             "reloads": self.reloads,
         }

@@ -11,6 +11,7 @@ from providers.simulator.engine import Copy, SimulatedEngine
 FOR_EVER = timedelta(days=365 * 292)
 DURATION = re.compile(r"([+-])?((?:\d+(?:\.\d*)?(?:ms|s|m|h))+)")
 DURATION_PART = re.compile(r"(\d+(?:\.\d*)?)(ms|s|m|h)")
+ERROR_KINDS = {400: "invalid_request_error", 404: "not_found_error"}
 UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 WORDS = (
     "The",
@@ -34,10 +35,17 @@ WORDS = (
 class WireError(Exception):
     """A request that is answered with an error."""
 
-    def __init__(self, status: int, text: str) -> None:
-        """Keep the status and the text."""
+    def __init__(self, status: int, text: str, *, retry_after: int | None = None) -> None:
+        """Keep the status, the text and when to come again."""
         super().__init__(text)
         self.status = status
+        self.retry_after = retry_after
+
+
+def openai_error(status: int, text: str) -> dict[str, Any]:
+    """Write an error as OpenAI does."""
+    kind = ERROR_KINDS.get(status, "api_error")
+    return {"error": {"message": text, "type": kind, "param": None, "code": None}}
 
 
 def keep_alive_seconds(value: Any) -> float | None:
@@ -57,15 +65,25 @@ def keep_alive_seconds(value: Any) -> float | None:
     return -seconds if match[1] == "-" else seconds
 
 
+def name_in(body: dict[str, Any]) -> str:
+    """Read the name of the model that a request wants.
+
+    Raises:
+        WireError: 400, there is none.
+    """
+    name = body.get("model") or body.get("name")
+    if not isinstance(name, str) or not name:
+        raise WireError(400, "model is required")
+    return name
+
+
 def find_model(engine: SimulatedEngine, body: dict[str, Any]) -> SimulatedModel:
     """Look up the model that a request names.
 
     Raises:
         WireError: 400 without a name, 404 for a model that is not on the disk.
     """
-    name = body.get("model") or body.get("name")
-    if not isinstance(name, str) or not name:
-        raise WireError(400, "model is required")
+    name = name_in(body)
     model = engine.config.models.get(canonical(name))
     if model is None:
         raise WireError(404, f"model '{name}' not found")
@@ -104,7 +122,7 @@ def show(model: SimulatedModel, *, context_length: int) -> dict[str, Any]:
     """Describe one model."""
     return {
         "details": _details(model),
-        "capabilities": ["completion"] if model.can_generate else ["embedding"],
+        "capabilities": ["completion", "tools", "thinking"] if model.can_generate else ["embedding"],
         "model_info": {"general.architecture": "simulated", "simulated.context_length": context_length},
         "parameters": "",
         "template": "{{ .Prompt }}",
@@ -121,17 +139,43 @@ def wall_clock() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 -- an engine has a clock of its own, and nothing of Kubemoot decides by this one
 
 
+def head(name: str) -> dict[str, Any]:
+    """Begin a line of an answer."""
+    return {"model": name, "created_at": stamp(wall_clock())}
+
+
 def word(number: int) -> str:
-    """Give the text of one token."""
-    return WORDS[number % len(WORDS)] + " "
+    """Give the text of one token. Each round of words ends with its number: some clients stop at endless repeats."""
+    round_number, position = divmod(number, len(WORDS) + 1)
+    return f"{round_number + 1}. " if position == len(WORDS) else f"{WORDS[position]} "
+
+
+def inputs_in(body: dict[str, Any]) -> list[Any]:
+    """List what is to be embedded: texts, or texts as lists of token numbers."""
+    given = body.get("input")
+    is_one = not isinstance(given, list) or (bool(given) and isinstance(given[0], int))
+    return ([given] if given else []) if is_one else list(given or ())
 
 
 def tokens_in(body: dict[str, Any]) -> int:
     """Count the tokens of a prompt, roughly: four characters each."""
-    texts = [body.get("prompt"), body.get("system"), body.get("input")]
-    texts += [m.get("content") for m in body.get("messages") or () if isinstance(m, dict)]
-    flat = [t for text in texts for t in (text if isinstance(text, list) else [text])]
-    return sum(len(text) // 4 + 1 for text in flat if isinstance(text, str) and text)
+    contents = [body.get("prompt"), body.get("system"), body.get("input")]
+    contents += [m.get("content") for m in body.get("messages") or () if isinstance(m, dict)]
+    return sum(_tokens(content) for content in contents)
+
+
+def _tokens(content: Any) -> int:
+    match content:
+        case str():
+            return len(content) // 4 + 1 if content else 0
+        case int():
+            return 1
+        case list():
+            return sum(_tokens(part) for part in content)
+        case {"text": str(text)}:
+            return _tokens(text)
+        case _:
+            return 0
 
 
 def _running_entry(engine: SimulatedEngine, copy: Copy) -> dict[str, Any]:
