@@ -11,9 +11,9 @@ from providers.admin import ReadOnlyAdmin
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ReadOnlyAdmin):
-    """Tokens, of which nothing secret is stored. One that is deleted is refused from the next request on."""
+    """Tokens, of which nothing secret is stored. One that is deleted is refused within seconds."""
 
-    list_display = ("name", "prefix", "scopes", "agent", "crew", "user", "expires_at", "last_used_at")
+    list_display = ("name", "prefix", "scopes", "ceiling", "user", "expires_at", "last_used_at")
     search_fields = ("name", "prefix", "agent", "crew", "user__username")
     exclude = ("digest",)
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 
+from scheduler.core.types import Priority
+
 SCOPES = ("read", "call", "write", "admin")
 ROLE_SCOPES = {
     "viewer": frozenset({"read"}),
@@ -22,12 +24,21 @@ class Forbidden(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Whoever asks. `agent` or `crew` (`namespace/name`) narrow a token to one of them."""
+    """Whoever asks. `agent` or `crew` (`namespace/name`) narrow a token to one of them.
+
+    `key` is the public prefix of the token. `crews` and `models` are all that it may call (None: any), `ceiling` the
+    highest class of its calls, `max_calls` how many of them may run at once (None: any number).
+    """
 
     name: str
     scopes: frozenset[str]
     agent: str | None = None
     crew: str | None = None
+    key: str = ""
+    crews: frozenset[str] | None = None
+    models: frozenset[str] | None = None
+    ceiling: Priority = Priority.INTERACTIVE
+    max_calls: int | None = None
 
     def require(self, scope: str) -> None:
         """Let pass who has the scope.

@@ -6,6 +6,7 @@ from ninja import Router, Schema, Status
 from pydantic import ConfigDict, Field, model_validator
 
 from kubemoot_web.access import AuthedRequest
+from kubemoot_web.access.limits import capped_profile
 from kubemoot_web.api.ownership import require_own
 from kubemoot_web.board import planned_doc
 from scheduler import bootstrap
@@ -44,6 +45,7 @@ async def create(request: AuthedRequest, payload: PlanIn) -> Status[dict[str, An
     agents = await profiles(catalog=rt.catalog, names=names)
     for agent in agents:
         request.auth.require_agent(agent=agent.name, crew=agent.crew or None)
+    agents = [capped_profile(principal=request.auth, profile=agent) for agent in agents]
     planned = await agents_select(
         ledger=rt.ledger,
         effects=rt.effects,

@@ -6,6 +6,7 @@ from ninja import Router, Schema, Status
 from pydantic import ConfigDict, Field, model_validator
 
 from kubemoot_web.access import AuthedRequest
+from kubemoot_web.access.limits import capped
 from kubemoot_web.api.ownership import require_own
 from kubemoot_web.board import settled_doc, standing_aside_doc, still_waiting_doc
 from scheduler import bootstrap
@@ -79,6 +80,7 @@ async def claim(request: AuthedRequest, payload: TicketIn) -> Status[dict[str, A
         ),
     )
     request.auth.require_agent(agent=call.agent, crew=call.crew or None)
+    call = capped(principal=request.auth, call=call)
     if payload.plan is not None:
         await require_own(principal=request.auth, ledger=rt.ledger, id=payload.plan)
     settled = await call_submit(

@@ -5,6 +5,7 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
+from asgiref.sync import sync_to_async
 from celery.signals import task_postrun
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
@@ -13,9 +14,10 @@ from django.db.models.functions import Now
 from django.test import AsyncClient, Client
 
 from kubemoot_web.access import Forbidden, Principal, principal_of_user, sign_in, token_create
-from kubemoot_web.access.tokens import UnknownScope, principal_of_token
+from kubemoot_web.access.tokens import UnknownScope, find_token, principal_of_token
 from kubemoot_web.celery import app
 from kubemoot_web.models import ApiToken
+from scheduler.core.types import Priority
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("valkey_url")]
 DAY = timedelta(days=1)
@@ -25,7 +27,7 @@ async def test_a_token_finds_its_principal_and_is_stored_as_a_hash_alone():
     token = await token_create(name="robot", scopes=["call", "read"], lifetime=DAY, agent="default/analyst")
 
     assert await principal_of_token(token) == Principal(
-        name="robot", scopes=frozenset({"read", "call"}), agent="default/analyst"
+        name="robot", scopes=frozenset({"read", "call"}), agent="default/analyst", key=token.split("_")[1]
     )
     row = await ApiToken.objects.aget()
     assert token.rsplit("_", 1)[1] not in json.dumps([str(getattr(row, f.attname)) for f in row._meta.fields])
@@ -55,6 +57,43 @@ async def test_the_token_of_a_disabled_person_finds_nobody():
     token = await token_create(name="robot", scopes=["read"], lifetime=None, user_id=user.pk)
 
     assert await principal_of_token(token) is None
+
+
+async def test_a_token_never_does_more_than_its_owner_may_now():
+    """An operator who is a viewer since must not keep calling with a key from before."""
+    user = await User.objects.acreate(username="ada")
+    operators, _ = await Group.objects.aget_or_create(name="operator")
+    await user.groups.aadd(operators)
+    token = await token_create(name="robot", scopes=["read", "call"], lifetime=None, user_id=user.pk)
+    before = await principal_of_token(token)
+    await user.groups.aremove(operators)
+
+    after = await principal_of_token(token)
+
+    assert before.scopes == {"read", "call"}
+    assert after.scopes == {"read"}
+
+
+async def test_what_a_token_may_call_is_kept_in_one_spelling():
+    token = await token_create(
+        name="robot",
+        scopes=["call"],
+        lifetime=DAY,
+        crews=["lab", "team-b/studio"],
+        models=["qwen3:latest", "library/qwen3:8b"],
+        ceiling=Priority.BACKGROUND,
+        max_calls=2,
+    )
+
+    assert await principal_of_token(token) == Principal(
+        name="robot",
+        scopes=frozenset({"call"}),
+        key=token.split("_")[1],
+        crews=frozenset({"default/lab", "team-b/studio"}),
+        models=frozenset({"qwen3", "qwen3:8b"}),
+        ceiling=Priority.BACKGROUND,
+        max_calls=2,
+    )
 
 
 async def test_last_use_is_noted_at_most_once_a_minute():
@@ -133,9 +172,46 @@ def test_the_token_command_prints_the_token_alone_on_one_line():
     assert row.expires_at is not None
 
 
-def test_the_token_command_refuses_an_unknown_scope():
-    with pytest.raises(CommandError, match="Unknown scope fly"):
-        call_command("token", "robot", "--scopes", "fly", stdout=StringIO())
+async def test_the_token_command_limits_what_it_may_call():
+    out = StringIO()
+    limits = ["--crews", "lab, team-b/studio", "--models", "qwen3:8b", "--ceiling", "background", "--max-calls", "3"]
+
+    await sync_to_async(call_command)("token", "robot", *limits, "--expires", "12h", stdout=out)
+
+    token = out.getvalue().strip()
+    found = await find_token(token)
+    assert found.principal == Principal(
+        name="robot",
+        scopes=frozenset({"read", "call"}),
+        key=token.split("_")[1],
+        crews=frozenset({"default/lab", "team-b/studio"}),
+        models=frozenset({"qwen3:8b"}),
+        ceiling=Priority.BACKGROUND,
+        max_calls=3,
+    )
+    assert 12 * 3600 - 60 < found.left_s <= 12 * 3600
+
+
+async def test_the_token_command_makes_one_that_never_ends():
+    out = StringIO()
+
+    await sync_to_async(call_command)("token", "robot", "--expires", "never", stdout=out)
+
+    assert (await find_token(out.getvalue().strip())).left_s is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--scopes", "fly"], "Unknown scope fly"),
+        (["--expires", "soon"], "--expires is a number of days or hours, such as 90d or 12h, or never"),
+        (["--expires", "0d"], "--expires is a number"),
+        (["--max-calls", "0"], "--max-calls must be 1 or more"),
+    ],
+)
+def test_the_token_command_refuses_what_makes_no_sense(arguments, says):
+    with pytest.raises(CommandError, match=says):
+        call_command("token", "robot", *arguments, stdout=StringIO())
 
 
 def test_a_login_link_works_once():

@@ -1,0 +1,1 @@
+"""Tests of who asks and what they may do."""
