@@ -94,7 +94,9 @@ def _first_join(*, snapshot: ClusterSnapshot, request: CallRequest, left: tuple[
 
 def _use(*, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candidate) -> Use | None:
     model = candidate.model
-    copies = fit.free_copies(snapshot=snapshot, candidate=candidate, request=request)
+    copies = tuple(islice(fit.free_copies(snapshot=snapshot, candidate=candidate, request=request), TRACE_OPTIONS))
+    if not copies:
+        return None
     options = tuple(
         Option(
             action="use",
@@ -103,9 +105,9 @@ def _use(*, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candidat
             cost_s=0.0,
             verdict=Verdict.OTHER_COPY_FIRST if place else Verdict.CHOSEN,
         )
-        for place, server in enumerate(islice(copies, TRACE_OPTIONS))
+        for place, server in enumerate(copies)
     )
-    return Use(server=options[0].server, model=model, options=options) if options else None
+    return Use(server=copies[0].name, model=model, options=options)
 
 
 def _join(*, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candidate) -> Join | Queue | None:
