@@ -6,7 +6,8 @@ closed; nothing is sent again once a byte came, or while an engine may be at wor
 """
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from providers.core.engines.base import Trouble
@@ -16,9 +17,11 @@ from scheduler.core.admission.elsewhere import is_elsewhere, kept_from
 from scheduler.core.admission.retrying import Failure, again, failure_of, read_retry_after
 from scheduler.core.calls import Call
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.decisions import Reason
 from scheduler.core.ledger import CallEnd, Outcome, ServerRecord, Settled
-from scheduler.core.types import Ticket
-from scheduler.ports import Clock, Effects, Ledger, TicketGone
+from scheduler.core.standing import standing_of
+from scheduler.core.types import Ticket, Waiter
+from scheduler.ports import Clock, Effects, Ledger, LedgerUnavailable, TicketGone
 from scheduler.services.held import HeldTickets
 from scheduler.services.submit import StillWaiting, call_give_up, call_submit, call_wait
 from scheduler.services.tickets import ticket_release
@@ -65,7 +68,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
-    """What an attempt works with."""
+    """What an attempt works with. `pause` lets seconds pass."""
 
     ledger: Ledger
     effects: Effects
@@ -73,6 +76,7 @@ class Doors:
     relay: EngineRelay
     held: HeldTickets
     now: Clock
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 class RunningCall:
@@ -131,7 +135,7 @@ async def call_open(
         placed = _placed(doors=doors, call=id, attempt=attempt, settled=settled)
         doors.held.hold(ticket=placed.ticket.id, on_lapse=on_lapse)
         on_place(placed)
-        tried = await _contact(doors=doors, placed=placed, request=prepare(placed))
+        tried = await _contact(doors=doors, placed=placed, prepare=prepare)
         if isinstance(tried, RunningCall):
             return tried
         failed.add(placed.ticket.server)
@@ -149,7 +153,7 @@ async def call_open(
             asked = replace(call, candidates=candidates, plan=None)
         else:
             asked = replace(call, plan=None)
-        await asyncio.sleep(step.after_s)
+        await doors.pause(step.after_s)
         attempt += 1
 
 
@@ -168,8 +172,9 @@ async def _place(*, doors: Doors, call: Call, id: str, wait_s: float) -> Settled
         while isinstance(settled, StillWaiting):
             waiter = settled.waiter
             if waiter.ticket is None:
+                eta_s = _eta_s(doors=doors, waiter=waiter)
                 await _leave(doors=doors, waiter=waiter.id)
-                raise NoPlace(reason="gpu-busy", model=waiter.model, eta_s=waiter.eta_s)
+                raise NoPlace(reason=Reason.GPU_BUSY, model=waiter.model, eta_s=eta_s)
             settled = await call_wait(
                 ledger=doors.ledger, config=doors.config, now=doors.now, waiter=waiter.id, wait_s=LOOK_AGAIN_S
             )
@@ -177,10 +182,25 @@ async def _place(*, doors: Doors, call: Call, id: str, wait_s: float) -> Settled
         await asyncio.shield(_leave(doors=doors, waiter=id))
         raise
     except TicketGone:
-        raise NoPlace(reason="gpu-busy", model="") from None
+        raise NoPlace(reason=Reason.GPU_BUSY, model="") from None
     if settled.ticket is None:
-        raise NoPlace(reason=settled.reason or "gpu-busy", model=settled.model)
+        reason = settled.reason or Reason.GPU_BUSY
+        late = replace(call.waiter(id=id, now=doors.now(), default_limit_s=0), model=settled.model)
+        eta_s = _eta_s(doors=doors, waiter=late) if reason == Reason.GPU_BUSY else None
+        raise NoPlace(reason=reason, model=settled.model, eta_s=eta_s)
     return settled
+
+
+def _eta_s(*, doors: Doors, waiter: Waiter) -> float | None:
+    """Estimate when a place is to be expected for a call that gives up waiting."""
+    replica = doors.ledger.replica
+    return standing_of(
+        snapshot=replica.snapshot(now=doors.now()),
+        waiters=replica.waiters.values(),
+        waiter=waiter,
+        config=doors.config,
+        is_weighted=bool(replica.weights),
+    ).eta_s
 
 
 async def _leave(*, doors: Doors, waiter: str) -> None:
@@ -203,12 +223,15 @@ def _placed(*, doors: Doors, call: str, attempt: int, settled: Settled) -> Place
     )
 
 
-async def _contact(*, doors: Doors, placed: Placed, request: RelayRequest) -> RunningCall | NoAnswer:
+async def _contact(
+    *, doors: Doors, placed: Placed, prepare: Callable[[Placed], RelayRequest]
+) -> RunningCall | NoAnswer:
     """Send a request and wait for its answer's first byte. Without an answer to pass on, the place is given back."""
     answer: RelayAnswer | None = None
     outcome = Outcome(ok=False, end=CallEnd.CANCELLED)
     is_open = False
     try:
+        request = prepare(placed)
         answer = await doors.relay.open(endpoint=placed.server.config.endpoint, request=request)
         failure = failure_of(status=answer.status)
         if failure is None:
@@ -239,13 +262,14 @@ def _failure(error: RelayFailed, *, has_head: bool) -> Failure:
 
 async def _give_back(*, doors: Doors, placed: Placed, outcome: Outcome) -> None:
     doors.held.let_go(ticket=placed.ticket.id)
-    await asyncio.shield(
-        ticket_release(
-            ledger=doors.ledger,
-            effects=doors.effects,
-            config=doors.config,
-            ticket=placed.ticket.id,
-            outcome=outcome,
-            now=doors.now(),
+    with contextlib.suppress(LedgerUnavailable):  # the place lapses within its lease
+        await asyncio.shield(
+            ticket_release(
+                ledger=doors.ledger,
+                effects=doors.effects,
+                config=doors.config,
+                ticket=placed.ticket.id,
+                outcome=outcome,
+                now=doors.now(),
+            )
         )
-    )

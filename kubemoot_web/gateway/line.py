@@ -1,0 +1,93 @@
+"""One request of a client on its connection: its body in, an answer out, and whether the client is still there."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from kubemoot_web.gateway.dialects import Headers
+
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class ClientGone(Exception):
+    """The client left before its request was read."""
+
+
+class BodyTooLarge(Exception):
+    """More arrived than is allowed."""
+
+    def __init__(self, *, limit: int) -> None:
+        super().__init__(f"The body is larger than the {limit} bytes that KUBEMOOT_GATEWAY_MAX_BODY_BYTES allows.")
+
+
+class Line:
+    """A client that asks for something. Header names are lower-case; of two with one name the last counts."""
+
+    def __init__(self, *, scope: Scope, receive: Receive, send: Send) -> None:
+        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        self.raw_headers = scope["headers"]
+        self.is_begun = False
+        self.is_gone = False
+        self._receive = receive
+        self._send = send
+        self._watch: asyncio.Task[None] | None = None
+
+    async def body(self, *, limit: int) -> bytes:
+        """Read the request's body.
+
+        Raises:
+            BodyTooLarge: it is larger than the limit; the rest stays unread.
+            ClientGone: it will never be whole.
+        """
+        announced = self.headers.get("content-length", "")
+        if announced.isdigit() and int(announced) > limit:
+            raise BodyTooLarge(limit=limit)
+        pieces, length = [], 0
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            piece = message.get("body", b"")
+            length += len(piece)
+            if length > limit:
+                raise BodyTooLarge(limit=limit)
+            pieces.append(piece)
+            if not message.get("more_body"):
+                return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def watch(self, on_gone: Callable[[], None]) -> None:
+        """Tell once when the client leaves, until `unwatch`."""
+        self._watch = asyncio.get_running_loop().create_task(self._wait_until_gone(on_gone))
+
+    def unwatch(self) -> None:
+        """Stop looking whether the client is there."""
+        if self._watch is not None:
+            self._watch.cancel()
+
+    async def begin(self, *, status: int, headers: Headers) -> None:
+        """Send the head of the answer."""
+        self.is_begun = True
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def write(self, data: bytes) -> None:
+        """Send a piece of the answer's body at once."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def finish(self, data: bytes = b"") -> None:
+        """Send the last piece."""
+        await self._send({"type": "http.response.body", "body": data})
+
+    async def answer(self, status: int, headers: Headers, body: bytes) -> None:
+        """Send a whole answer; it says its own length where the headers do not."""
+        if not any(name == b"content-length" for name, _ in headers):
+            headers = [*headers, (b"content-length", str(len(body)).encode())]
+        await self.begin(status=status, headers=headers)
+        await self.finish(body)
+
+    async def _wait_until_gone(self, on_gone: Callable[[], None]) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.is_gone = True
+        on_gone()

@@ -1,0 +1,143 @@
+"""What clients list: models and agents, in both dialects, from this process's own picture. No engine is asked.
+
+Beside what each dialect prescribes, a model says `status` (loaded, loading, unloaded) and on which `servers` it is.
+"""
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scheduler.core.ledger import ServerRecord
+from scheduler.core.types import LoadUnderWay
+
+OWNER = "kubemoot"
+LAST_RESORT_VERSION = "0.12.0"
+"""Where no engine said its own: clients switch features off for one that is missing or very low."""
+FAR_AHEAD = "2100-01-01T00:00:00.000000+00:00"
+"""A date for what nobody unloads by the clock, one that every client's parser reads."""
+LONG_AGO = "2026-01-01T00:00:00.000000+00:00"
+CREATED = 1_767_225_600
+"""The same moment in Unix time: engines do not say when a model was made."""
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A name that a call may give as its model. `servers` are those that have it in memory, else on disk."""
+
+    name: str
+    status: str
+    servers: tuple[str, ...]
+    size_mib: int | None = None
+    context_length: int | None = None
+    is_agent: bool = False
+
+
+def listed_models(
+    *,
+    servers: Mapping[str, ServerRecord],
+    loads: Collection[LoadUnderWay],
+    registered: Collection[str],
+    footprints: Mapping[str, int | None],
+) -> tuple[Listed, ...]:
+    """List every model that is registered, in memory or on a disk, by name; warm and cold."""
+    warm: dict[str, list[str]] = {}
+    cold: dict[str, list[str]] = {}
+    contexts: dict[str, int] = {}
+    for name, server in sorted(servers.items()):
+        for copy in server.seen.residents:
+            for model in copy.names:
+                warm.setdefault(model, []).append(name)
+                if copy.context_length is not None:
+                    contexts.setdefault(model, copy.context_length)
+        for model in server.seen.models or ():
+            cold.setdefault(model, []).append(name)
+    loading: dict[str, list[str]] = {}
+    for load in loads:
+        loading.setdefault(load.model, []).append(load.server)
+    return tuple(
+        Listed(
+            name=model,
+            status="loaded" if model in warm else "loading" if model in loading else "unloaded",
+            servers=tuple(warm.get(model) or loading.get(model) or cold.get(model) or ()),
+            size_mib=footprints.get(model),
+            context_length=contexts.get(model),
+        )
+        for model in sorted({*warm, *cold, *loading, *registered})
+    )
+
+
+def listed_agents(names: Collection[str]) -> tuple[Listed, ...]:
+    """List agents by the names that calls give them."""
+    return tuple(Listed(name=f"agent/{name}", status="agent", servers=(), is_agent=True) for name in sorted(names))
+
+
+def openai_model(one: Listed) -> dict[str, Any]:
+    """Write one name as OpenAI does."""
+    return {
+        "id": one.name,
+        "object": "model",
+        "created": CREATED,
+        "owned_by": OWNER,
+        "status": one.status,
+        "servers": list(one.servers),
+    }
+
+
+def openai_list(listed: Collection[Listed]) -> dict[str, Any]:
+    """Write the list as OpenAI does."""
+    return {"object": "list", "data": [openai_model(one) for one in listed]}
+
+
+def ollama_tags(listed: Collection[Listed]) -> dict[str, Any]:
+    """Write what is on the disks as Ollama does."""
+    return {"models": [_ollama_model(one) for one in listed]}
+
+
+def ollama_ps(listed: Collection[Listed]) -> dict[str, Any]:
+    """Write what is in memory as Ollama does."""
+    return {
+        "models": [
+            _ollama_model(one)
+            | {
+                "expires_at": FAR_AHEAD,
+                "size_vram": (one.size_mib or 0) * MIB,
+                "context_length": one.context_length or 0,
+            }
+            for one in listed
+            if one.status == "loaded"
+        ]
+    }
+
+
+def ollama_version(servers: Collection[ServerRecord]) -> dict[str, str]:
+    """Give the lowest version of the engines: what a client may rely on wherever its call runs."""
+    versions = [server.seen.version for server in servers if server.seen.ready and server.seen.version]
+    return {"version": min(versions, key=_parts, default=LAST_RESORT_VERSION)}
+
+
+def _ollama_model(one: Listed) -> dict[str, Any]:
+    """Write one name. Clients want a digest, and that it stays; the engines' own differ by server."""
+    return {
+        "name": one.name,
+        "model": one.name,
+        "modified_at": LONG_AGO,
+        "size": (one.size_mib or 0) * MIB,
+        "digest": hashlib.sha256(one.name.encode()).hexdigest(),
+        "details": {
+            "parent_model": "",
+            "format": "gguf",
+            "family": "",
+            "families": [],
+            "parameter_size": "",
+            "quantization_level": "",
+        },
+        "status": one.status,
+        "servers": list(one.servers),
+    }
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    """Order versions by their numbers; what is none counts as nothing."""
+    return tuple(int(part) if part.isdigit() else 0 for part in version.split("-")[0].split("."))
