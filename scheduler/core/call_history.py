@@ -136,11 +136,14 @@ def _released(record: CallRecord | None, event: Event, at: float) -> CallRecord 
 
 
 def _lapsed(record: CallRecord | None, event: Event, at: float) -> CallRecord | None:
-    """A ticket was taken back: a caller that has not got it yet waits again, a running call has lost its place."""
+    """A place was taken back, for a reason: a caller that has not got it yet waits again, a running call has lost it.
+
+    Without a reason it was the caller that fell silent, and its wait ended with the place that it never came for.
+    """
     if record is None:
         return None
     reason = event.get("reason") or ""
-    if event.get("waiter"):
+    if event.get("waiter") and reason:
         return replace(record, state=CallState.WAITING, reason=reason, granted_at=None)
     return replace(record, state=CallState.LAPSED, reason=reason, finished_at=at)
 

@@ -1,0 +1,35 @@
+"""What becomes of a call whose place is taken back."""
+
+from dataclasses import replace
+
+from scheduler.core.call_history import CallRecord, CallState, fold
+
+GRANTED = CallRecord(
+    id="c1",
+    agent="default/scout",
+    state=CallState.LOADING,
+    arrived_at=1.0,
+    model="m",
+    server="gpu-1",
+    action="use",
+    granted_at=2.0,
+)
+
+
+def lapsed(**more: object) -> CallRecord | None:
+    """Fold the end of the granted place into the call."""
+    return fold(record=GRANTED, event={"type": "lapsed", "call": "c1", **more}, at=30.0)
+
+
+def test_a_caller_that_has_not_got_its_place_yet_waits_again_when_the_place_goes():
+    again = replace(GRANTED, state=CallState.WAITING, reason="load-failed", granted_at=None)
+    assert lapsed(waiter="c1", reason="load-failed") == again
+
+
+def test_a_caller_that_fell_silent_before_it_took_its_place_does_not_wait_for_ever():
+    """After a killed web process pages went on telling of waiting calls that nobody made any more."""
+    assert lapsed(waiter="c1") == replace(GRANTED, state=CallState.LAPSED, finished_at=30.0)
+
+
+def test_a_running_call_whose_lease_ended_has_lost_its_place():
+    assert lapsed(reason="lease") == replace(GRANTED, state=CallState.LAPSED, reason="lease", finished_at=30.0)
