@@ -1,10 +1,18 @@
 """What a call asks for, read from its body once, without writing it anew."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from kubemoot_web.gateway.dialects import Dialect, Operation
-from kubemoot_web.gateway.json_edit import Document
+from kubemoot_web.gateway.dialects import STREAMS_BY_DEFAULT, Dialect, Operation, Route
+from kubemoot_web.gateway.json_edit import Document, NotAnObject
+
+CHARACTERS_PER_TOKEN: Final = 4
+LARGE_CHARACTERS: Final = 4096
+
+PROMPTS: Final = ("messages", "prompt", "system", "suffix", "tools")
+EMBEDDINGS: Final = frozenset({Operation.EMBED, Operation.EMBED_OLD})
+NO_TEXT: Final = frozenset({"images", "image_url", "source", "input_audio", "file", "type", "role", "id", "signature"})
 
 
 class BadAsk(Exception):
@@ -18,7 +26,10 @@ class BadAsk(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a call asks for. `prompt_tokens` is an estimate, None for short prompts and for embeddings."""
+    """What a call asks for. `prompt_tokens` is an estimate, None for short prompts and for embeddings.
+
+    `fields` are the members of the body by folded name. Nothing that a client wrote but its model shows in the repr.
+    """
 
     dialect: Dialect
     operation: Operation
@@ -28,8 +39,8 @@ class Asked:
     num_ctx: int | None = None
     prompt_tokens: int | None = None
     body: bytes = field(repr=False)
-    fields: dict[str, Any] = field(repr=False)
-    document: Document = field(repr=False)
+    fields: Mapping[str, Any] = field(repr=False)
+    document: Document = field(repr=False, compare=False)
 
 
 def read_asked(*, dialect: Dialect, operation: Operation, body: bytes) -> Asked:
@@ -38,4 +49,75 @@ def read_asked(*, dialect: Dialect, operation: Operation, body: bytes) -> Asked:
     Raises:
         BadAsk: the body is no JSON object, names no model, or has a member of the wrong type.
     """
-    raise NotImplementedError
+    try:
+        document = Document(body)
+    except NotAnObject as error:
+        raise BadAsk(f"the body {error}") from None
+    fields = document.fields
+    model = fields.get("model")
+    if not isinstance(model, str) or not model.strip():
+        raise BadAsk("model is required" if not model else "model must be a text", "model")
+    stream = fields.get("stream")
+    if stream is not None and not isinstance(stream, bool):
+        raise BadAsk("stream must be true or false", "stream")
+    return Asked(
+        dialect=dialect,
+        operation=operation,
+        model=model,
+        stream=_streams(dialect, operation, stream),
+        wants_usage=dialect is Dialect.OPENAI and _inside(fields, "stream_options", "include_usage") is True,
+        num_ctx=_context(fields) if dialect is Dialect.OLLAMA else None,
+        prompt_tokens=None if operation in EMBEDDINGS else _large_estimate(fields),
+        body=body,
+        fields=fields,
+        document=document,
+    )
+
+
+def estimated_tokens(fields: Mapping[str, Any]) -> int:
+    """Estimate the tokens of a prompt: a quarter of its characters, images left out."""
+    return -(-_characters(fields) // CHARACTERS_PER_TOKEN)
+
+
+def _streams(dialect: Dialect, operation: Operation, wish: bool | None) -> bool:
+    if operation in EMBEDDINGS or operation is Operation.COUNT_TOKENS:  # engines ignore the wish there
+        return False
+    return Route(dialect, operation) in STREAMS_BY_DEFAULT if wish is None else wish
+
+
+def _large_estimate(fields: Mapping[str, Any]) -> int | None:
+    characters = _characters(fields)
+    return characters // CHARACTERS_PER_TOKEN if characters >= LARGE_CHARACTERS else None
+
+
+def _characters(fields: Mapping[str, Any]) -> int:
+    given = [fields[name] for name in PROMPTS if name in fields and name != "prompt"]
+    prompt = fields.get("prompt")
+    many = prompt if isinstance(prompt, list) and prompt and not isinstance(prompt[0], int) else [prompt]
+    return _length(given) + max(map(_length, many)) + _length(fields.get("context"))
+
+
+def _length(value: Any) -> int:
+    """Count the characters of all texts inside; a number where text may stand is a token."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, list):
+        if value and isinstance(value[0], int):
+            return len(value) * CHARACTERS_PER_TOKEN
+        return sum(map(_length, value))
+    if isinstance(value, dict):
+        return sum(_length(each) for name, each in value.items() if name not in NO_TEXT)
+    return 0
+
+
+def _inside(fields: Mapping[str, Any], outer: str, inner: str) -> Any:
+    value = fields.get(outer)
+    if not isinstance(value, dict):
+        return None
+    return next((each for name, each in reversed(value.items()) if name.casefold() == inner), None)
+
+
+def _context(fields: Mapping[str, Any]) -> int | None:
+    value = _inside(fields, "options", "num_ctx")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and 0 < value < 2**31 else None

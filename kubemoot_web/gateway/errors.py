@@ -1,6 +1,67 @@
 """Errors in the shape of each dialect: before the answer began, and inside it."""
 
-from kubemoot_web.gateway.dialects import Dialect, Headers
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kubemoot_web.gateway.dialects import JSON, Dialect, Headers
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of error: its status, and whether the same call may succeed when it is sent again later."""
+
+    status: int
+    passes: bool = False
+
+
+KINDS: Final = {
+    "gpu-busy": Kind(503, passes=True),
+    "queue-full": Kind(503, passes=True),
+    "queue-timeout": Kind(503, passes=True),
+    "queue-cleared": Kind(503),
+    "ledger-unavailable": Kind(503, passes=True),
+    "engine-unreachable": Kind(502),
+    "engine-error": Kind(502),
+    "stream-truncated": Kind(502),
+    "model-too-large": Kind(422),
+    "prompt-too-large": Kind(422),
+    "bad-request": Kind(400),
+    "unauthorized": Kind(401),
+    "forbidden": Kind(403),
+    "model-not-found": Kind(404),
+    "not-found": Kind(404),
+    "method-not-allowed": Kind(405),
+    "too-large-body": Kind(413),
+    "too-many-calls": Kind(429, passes=True),
+}
+ANTHROPIC_STATUS: Final = {422: 400, 405: 404, 503: 529, 502: 500}
+
+OPENAI_TYPES: Final = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    502: "api_error",
+    503: "overloaded_error",
+}
+ANTHROPIC_TYPES: Final = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+INVALID: Final = "invalid_request_error"
+ENGINE_REFUSED: Final = "engine-refused"
+LONGEST_WAIT_S: Final = 86_400
+ENDED_EARLY: Final = (
+    "the model server ended its answer before it was complete; what came so far is not the whole answer"
+)
+BROKE_OFF: Final = "the connection to the model server broke off; what came so far is not the whole answer"
 
 
 def error_answer(
@@ -12,15 +73,93 @@ def error_answer(
     retry_after_s: float | None = None,
     may_retry: bool | None = None,
 ) -> tuple[int, Headers, bytes]:
-    """Make the status, headers and body that tell a client why it gets no answer."""
-    raise NotImplementedError
+    """Make the status, headers and body that tell a client why it gets no answer.
+
+    Client libraries send a call again by themselves, at once and several times, unless they are told not to. They may
+    (unless `may_retry` says otherwise) only where time helps and `retry_after_s` says how much of it.
+    """
+    kind = KINDS[code]
+    if may_retry is None:
+        may_retry = kind.passes and retry_after_s is not None
+    status = kind.status if dialect is not Dialect.ANTHROPIC else ANTHROPIC_STATUS.get(kind.status, kind.status)
+    body = _written(_shaped(dialect, status, code, message, param))
+    headers: Headers = [
+        (b"content-type", JSON),
+        (b"content-length", str(len(body)).encode()),
+        (b"x-should-retry", b"true" if may_retry else b"false"),
+        (b"x-kubemoot-reason", code.encode()),
+    ]
+    if retry_after_s is not None:
+        headers.append((b"retry-after", _whole_seconds(retry_after_s)))
+    return status, headers, body
 
 
 def error_frame(dialect: Dialect, stream: bool, code: str, message: str) -> bytes:
-    """Make the bytes that tell a client, after its 200, that the answer has failed."""
-    raise NotImplementedError
+    """Make the bytes that tell a client, after its 200, that the answer has failed.
+
+    No final mark follows: the clients raise what stands here. They begin a line of their own.
+    """
+    status = KINDS[code].status
+    if dialect is Dialect.ANTHROPIC:
+        status = ANTHROPIC_STATUS.get(status, status)
+    written = _written(_shaped(dialect, status, code, message, None))
+    if not stream:
+        return written
+    match dialect:
+        case Dialect.OPENAI:
+            return b"data: " + written + b"\n\n"
+        case Dialect.OLLAMA:
+            return written + b"\n"
+        case Dialect.ANTHROPIC:
+            return b"event: error\ndata: " + written + b"\n\n"
+
+
+def truncation(dialect: Dialect, stream: bool, *, is_broken: bool) -> bytes:
+    """Make the bytes that tell a client that its answer is not whole."""
+    return error_frame(dialect, stream, "stream-truncated", BROKE_OFF if is_broken else ENDED_EARLY)
 
 
 def engine_refusal(dialect: Dialect, status: int, body: bytes) -> tuple[int, Headers, bytes]:
-    """Pass on an engine's own refusal (400 to 499) in the caller's dialect."""
-    raise NotImplementedError
+    """Pass on what an engine says against a call (400 to 499), with its own words, in the caller's dialect."""
+    written = _written(_shaped(dialect, status, ENGINE_REFUSED, engine_words(body), None))
+    headers: Headers = [
+        (b"content-type", JSON),
+        (b"content-length", str(len(written)).encode()),
+        (b"x-should-retry", b"false"),
+        (b"x-kubemoot-reason", ENGINE_REFUSED.encode()),
+    ]
+    return status, headers, written
+
+
+def engine_words(body: bytes) -> str:
+    """Find the sentence in an engine's error body, whichever shape it has."""
+    try:
+        value: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        value = None
+    for _ in range(2):
+        if isinstance(value, dict):
+            value = value.get("error") or value.get("message")
+    return value if isinstance(value, str) and value else "the engine refused the call and did not say why"
+
+
+def _shaped(dialect: Dialect, status: int, code: str, message: str, param: str | None) -> dict[str, Any]:
+    match dialect:
+        case Dialect.OPENAI:
+            kind = OPENAI_TYPES.get(status, INVALID)
+            return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+        case Dialect.OLLAMA:
+            return {"error": message}
+        case Dialect.ANTHROPIC:
+            return {"type": "error", "error": {"type": ANTHROPIC_TYPES.get(status, INVALID), "message": message}}
+
+
+def _written(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _whole_seconds(seconds: float) -> bytes:
+    """Round up to whole seconds, at least one: nobody may come back at once."""
+    if not seconds < LONGEST_WAIT_S:  # also what is no number
+        return str(LONGEST_WAIT_S).encode()
+    return str(max(1, math.ceil(seconds))).encode()

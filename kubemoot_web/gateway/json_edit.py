@@ -100,13 +100,8 @@ class Document:
 
     def edited(self, changes: Changes) -> bytes:
         """Give the body with these members set or taken away."""
-        text, found = self._text, self._members
-        for path, change in changes.items():
-            spliced = _spliced(text, found, path, change)
-            if spliced is not text:
-                text = spliced
-                found = members(text)[0] if len(changes) > 1 else found
-        return self._body if text is self._text else text.encode()
+        text = _rewritten(self._text, self._members, _grouped(changes))
+        return self._body if text == self._text else text.encode()
 
 
 def edited(body: bytes, changes: Changes) -> bytes:
@@ -148,46 +143,67 @@ def _member(text: str, at: int) -> Member:
     return Member(name.casefold(), value, at, value_start, end)
 
 
-def _spliced(text: str, found: list[Member], path: tuple[str, ...], change: Change) -> str:
-    name = path[0].casefold()
-    mine = [member for member in found if member.name == name]
-    if len(path) == 1:
-        if change is REMOVE:
-            return _without(text, found, name) if mine else text
-        return _with(text, found, mine, path[0], _written(change))
-    if not mine or all(member.value is None for member in mine):
-        if change is REMOVE:
-            return text
-        return _with(text, found, mine, path[0], "{" + _written(path[1]) + ":" + _written(change) + "}")
-    for member in reversed(mine):
-        if isinstance(member.value, dict):
-            inner = text[member.value_start : member.end]
-            inside = _spliced(inner, members(inner)[0], path[1:], change)
-            text = text if inside is inner else text[: member.value_start] + inside + text[member.end :]
-    return text
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """Changes to the members of a member."""
+
+    changes: dict[str, tuple[str, Change]]
 
 
-def _with(text: str, found: list[Member], mine: list[Member], name: str, written: str) -> str:
-    for member in reversed(mine):
-        if text[member.value_start : member.end] != written:
-            text = text[: member.value_start] + written + text[member.end :]
-    if mine:
-        return text
-    added = f"{_written(name)}:{written}"
-    if found:
-        return f"{text[: found[-1].end]},{added}{text[found[-1].end :]}"
-    after = text.index("{") + 1
-    return f"{text[:after]}{added}{text[after:]}"
+_Grouped = Mapping[str, tuple[str, "Change | _Inside"]]
 
 
-def _without(text: str, found: list[Member], name: str) -> str:
-    pieces, is_first, end = [text[: found[0].start]], True, found[0].start
+def _grouped(changes: Changes) -> _Grouped:
+    """Bring the changes to one per outer member, by its folded name."""
+    grouped: dict[str, tuple[str, Change | _Inside]] = {}
+    for (outer, *inner), change in changes.items():
+        if not inner:
+            grouped[outer.casefold()] = (outer, change)
+            continue
+        _, inside = grouped.setdefault(outer.casefold(), (outer, _Inside({})))
+        assert isinstance(inside, _Inside), "a member is changed either whole or inside"
+        inside.changes[inner[0].casefold()] = (inner[0], change)
+    return grouped
+
+
+def _rewritten(text: str, found: list[Member], changes: _Grouped) -> str:
+    """Copy an object member by member, each with what stood before it, and add what was not there."""
+    start = end = found[0].start if found else text.index("{") + 1
+    kept: list[str] = []
     for member in found:
-        if member.name != name:
-            pieces.append(text[member.start if is_first else end : member.end])
-            is_first = False
+        written = _member_text(text, member, changes[member.name][1]) if member.name in changes else None
+        if written is None:
+            written = text[member.start : member.end]
+        if written:
+            kept += (text[end : member.start], written) if kept else ("", written)
         end = member.end
-    return "".join(pieces) + text[end:]
+    there = {member.name for member in found}
+    for folded, (name, change) in changes.items():
+        value = "" if folded in there else _fresh(change)
+        if value:
+            kept += ("," if kept else "", f"{_written(name)}:{value}")
+    return "".join((text[:start], *kept, text[end:]))
+
+
+def _member_text(text: str, member: Member, change: "Change | _Inside") -> str | None:
+    """Write one changed member: nothing when it goes, None when it stays."""
+    if change is REMOVE:
+        return ""
+    if not isinstance(change, _Inside):
+        return text[member.start : member.value_start] + _written(change)
+    if isinstance(member.value, dict):
+        inner = text[member.value_start : member.end]
+        return text[member.start : member.value_start] + _rewritten(inner, members(inner)[0], change.changes)
+    value = _fresh(change) if member.value is None else ""
+    return text[member.start : member.value_start] + value if value else None
+
+
+def _fresh(change: "Change | _Inside") -> str:
+    """Write the value of a member that was not there; nothing where nothing is to be set."""
+    if isinstance(change, _Inside):
+        value = {name: each for name, each in change.changes.values() if each is not REMOVE}
+        return _written(value) if value else ""
+    return "" if change is REMOVE else _written(change)
 
 
 def _written(value: Any) -> str:

@@ -1,9 +1,15 @@
-"""Reading an answer on its way through: what goes to the client now, and how it ended."""
+"""Reading an answer on its way through: what goes to the client now, and how it ended.
+
+House rules: whole lines go on at once, and the piece itself where nothing is changed; half a line is kept back, for
+nobody can read it and an error behind it would be unreadable; a plain piece costs a few byte searches, never a parse.
+"""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from scheduler.core.ledger import CallEnd
+
+NANOSECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +32,7 @@ class AnswerReader(Protocol):
     def end(self, *, is_broken: bool = False) -> bytes:
         """Give the rest once the engine's body ended, or an error when the answer's final mark is missing.
 
-        `is_broken`: the connection died; what is unfinished then stays unfinished however complete it looks.
+        `is_broken`: the connection to the engine died, or fell silent for too long.
         """
         ...
 
@@ -34,3 +40,58 @@ class AnswerReader(Protocol):
     def verdict(self) -> Verdict:
         """How the answer ended; `truncated` while its final mark has not come."""
         ...
+
+
+class Lines:
+    """Cuts a body that arrives in pieces into whole lines."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._held: list[bytes] = []
+
+    def whole(self, piece: bytes) -> bytes:
+        """Take a piece and give all lines that are whole now, with their ends; empty when there is none."""
+        held = self._held
+        cut = piece.rfind(b"\n") + 1
+        if not held and cut == len(piece):
+            return piece
+        if not cut:
+            held.append(piece)
+            return b""
+        lines = b"".join((*held, piece[:cut]))
+        self._held = [piece[cut:]] if cut < len(piece) else []
+        return lines
+
+    def rest(self) -> bytes:
+        """Give what came after the last line's end."""
+        rest = b"".join(self._held)
+        self._held = []
+        return rest
+
+
+def told_by_ollama(document: dict[str, Any], *, end: CallEnd) -> Verdict:
+    """Read what an answer took from the last document of Ollama's own wire."""
+    load_ns = _count(document.get("load_duration"))
+    return Verdict(
+        end=end,
+        prompt_tokens=_count(document.get("prompt_eval_count")),
+        completion_tokens=_count(document.get("eval_count")),
+        load_s=None if load_ns is None else load_ns / NANOSECONDS,
+    )
+
+
+def told_by_usage(usage: Any, *, end: CallEnd) -> Verdict:
+    """Read what an answer took from the usage of the OpenAI wire."""
+    if not isinstance(usage, dict):
+        return Verdict(end=end)
+    return Verdict(
+        end=end,
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+    )
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
