@@ -28,6 +28,7 @@ from scheduler.services.configure import ledger_configure
 from scheduler.services.held import HeldTickets
 from scheduler.services.project import Written
 from scheduler.services.remembered import RememberedCallers
+from scheduler.services.showing import ShownModels
 from scheduler.stores.catalog import OrmCatalog
 from scheduler.stores.history import OrmHistory
 from scheduler.stores.ledger import RedisLedger
@@ -45,6 +46,7 @@ class Runtime:
     catalog: Catalog
     callers: Callers
     doors: Doors
+    shown: ShownModels
     history: History
     effects: Effects
     engine: EngineApi
@@ -182,7 +184,7 @@ async def _start() -> Runtime:
     except BaseException:
         await ledger.close()
         raise
-    catalog, effects = OrmCatalog(), CeleryEffects()
+    catalog, effects, engine = OrmCatalog(), CeleryEffects(), engine_api()
     return Runtime(
         config=figures,
         ledger=ledger,
@@ -196,9 +198,10 @@ async def _start() -> Runtime:
             held=HeldTickets(ledger=ledger, config=figures),
             now=time.time,
         ),
+        shown=ShownModels(engine=engine),
         history=OrmHistory(ledger=settings.KUBEMOOT.ledger),
         effects=effects,
-        engine=engine_api(),
+        engine=engine,
         ids=lambda: secrets.token_hex(12),
         now=time.time,
         written=Written(),

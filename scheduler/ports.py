@@ -243,6 +243,10 @@ class Callers(Protocol):
         """Name the registered models."""
         ...
 
+    async def agents(self) -> Mapping[str, str]:
+        """Map the registered agents to their crews; '' for one of none."""
+        ...
+
 
 class Catalog(Callers, Protocol):
     """What operators registered, as core values."""

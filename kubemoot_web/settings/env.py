@@ -158,6 +158,23 @@ class Env(BaseSettings):
         le=1024**3,
     )
 
+    gateway_max_body_bytes: int = Field(
+        64 * 1024 * 1024,
+        validation_alias="KUBEMOOT_GATEWAY_MAX_BODY_BYTES",
+        description="largest body of a client's call, in bytes; pictures make bodies of tens of megabytes",
+        examples=["67108864"],
+        ge=1024,
+        le=1024**3,
+    )
+    gateway_hold_s: float = Field(
+        0.8,
+        validation_alias="KUBEMOOT_GATEWAY_HOLD_SECONDS",
+        description="seconds a call waits in silence before its client is kept patient; from then on its status is 200",
+        examples=["0.8"],
+        ge=0,
+        le=600,
+    )
+
     @field_validator("hosts", mode="before")
     @classmethod
     def _split_hosts(cls, value: object) -> object:

@@ -108,6 +108,14 @@ def agent_and_crew_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
     )  # type: ignore[return-value] # two tables, two tuples
 
 
+def crews_of_agents() -> dict[str, str]:
+    """Map the registered agents to their crews; '' for one of none."""
+    return {
+        agent_name(namespace=space, name=name): agent_name(namespace=space, name=crew) if crew else ""
+        for space, name, crew in Agent.objects.values_list("namespace", "name", "crew")
+    }
+
+
 def able_candidates(capabilities: Sequence[str]) -> tuple[Candidate, ...]:
     """Rank the models that are labelled with every capability."""
     return tuple(

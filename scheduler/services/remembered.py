@@ -1,7 +1,7 @@
 """What the catalog answered a moment ago, for callers that ask the same hundreds of times a second."""
 
 import time
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from scheduler.core.calls import AgentProfile
@@ -45,6 +45,10 @@ class RememberedCallers:
     async def models(self) -> frozenset[str]:
         """Name the registered models."""
         return await self._ask(("models",), self._catalog.models)
+
+    async def agents(self) -> Mapping[str, str]:
+        """Map the registered agents to their crews; '' for one of none."""
+        return await self._ask(("agents",), self._catalog.agents)
 
     async def _ask(self, key: Hashable, question: Callable[[], Awaitable[T]]) -> T:
         now = self._clock()

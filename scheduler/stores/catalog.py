@@ -51,6 +51,10 @@ class OrmCatalog:
         """Name the registered models."""
         return await sync_to_async(queries.model_names)()
 
+    async def agents(self) -> Mapping[str, str]:
+        """Map the registered agents to their crews; '' for one of none."""
+        return await sync_to_async(queries.crews_of_agents)()
+
 
 def _config(server: ServerSpec) -> ServerConfig:
     return ServerConfig(

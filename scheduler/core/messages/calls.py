@@ -152,3 +152,22 @@ def nothing_ahead(*, servers: int) -> str:
     if not servers:
         return "Nothing, until there is a server."
     return "Nothing is due: nobody waits and nothing is loading. The next call is placed the moment it comes."
+
+
+def engine_failed(*, server: str, failure: str) -> str:
+    """Say how an engine failed a call that it had a place for."""
+    match failure:
+        case "unreached":
+            return f"{server} cannot be reached now. Its page says since when."
+        case "busy":
+            return f"The engine on {server} is full or not ready. Others may be calling it without Kubemoot."
+        case "redirected":
+            return f"{server} answered with a redirect, which is not followed. Register the address it points to."
+        case "broken":
+            return f"{server} was at work on the call and closed its connection or fell silent; it was not sent again."
+    return f"The engine on {server} failed while it answered. Its own log says why."
+
+
+def place_lost() -> str:
+    """Say that a running call lost its place."""
+    return "The call lost its place: Kubemoot did not hear of it for too long. Send it again."

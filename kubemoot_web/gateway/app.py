@@ -1,0 +1,230 @@
+"""The gateway: a small ASGI application in front of Django, for clients of OpenAI, Ollama and Anthropic.
+
+No middleware of Django's runs for these calls, and none holds a thread: a call costs what placing it and passing its
+bytes on costs. Everything else goes on to Django.
+"""
+
+import json
+from typing import Any
+
+from django.conf import settings
+
+from kubemoot_web.access.keys import key_principal, presented_key
+from kubemoot_web.access.limits import capped, may_use
+from kubemoot_web.access.principal import Forbidden, Principal
+from kubemoot_web.gateway.asking import BadAsk, estimated_tokens, read_asked
+from kubemoot_web.gateway.dialects import ROUTES, Dialect, Operation, Route
+from kubemoot_web.gateway.errors import error_answer
+from kubemoot_web.gateway.json_edit import Document, NotAnObject
+from kubemoot_web.gateway.line import BodyTooLarge, ClientGone, Line, Receive, Scope, Send
+from kubemoot_web.gateway.listing import (
+    Listed,
+    listed_agents,
+    listed_models,
+    ollama_ps,
+    ollama_tags,
+    ollama_version,
+    openai_list,
+    openai_model,
+)
+from kubemoot_web.gateway.relaying import Relaying
+from kubemoot_web.gateway.wanted import NoSuchModel, is_known, wanted_of, wishes_of
+from scheduler import bootstrap
+from scheduler.bootstrap import Runtime
+from scheduler.core.calls import Call
+from scheduler.ports import LedgerUnavailable, UnknownAgent
+from scheduler.services.callers import NothingMatches, call_of
+
+GREETING = b"Ollama is running"
+OURS = ("/v1/", "/api/")
+DJANGOS = "/api/v1/"
+MODELS = "/v1/models"
+SHOW = "/api/show"
+MOST_OF_A_QUESTION = 64 * 1024
+"""A question about a model is short."""
+ADMIN_ONLY = frozenset({"/api/pull", "/api/create", "/api/copy", "/api/delete", "/api/push", "/api/blobs"})
+
+
+class Gateway:
+    """Answers the calls of clients, and passes every other request on to Django."""
+
+    def __init__(self, django: Any) -> None:
+        """Remember where everything else goes."""
+        self._django = django
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        path: str = scope["path"]
+        if path == "/" and not _is_browser(scope):
+            await Line(scope=scope, receive=receive, send=send).answer(
+                200, [(b"content-type", b"text/plain")], GREETING
+            )
+        elif path.startswith(OURS) and not path.startswith(DJANGOS):
+            await _answer(scope["method"], path, Line(scope=scope, receive=receive, send=send))
+        else:
+            await self._django(scope, receive, send)
+
+
+async def _answer(method: str, path: str, line: Line) -> None:
+    route = ROUTES.get(path)
+    dialect = _dialect(path, route)
+    try:
+        if path in ADMIN_ONLY or path.startswith("/api/blobs/"):
+            raise Forbidden("Models are not pulled, made or deleted through Kubemoot: do it on the server itself.")
+        principal = await _principal(line)
+        if route is not None and method == "POST":
+            principal.require("call")
+            await _call(route, principal, line)
+        elif path == SHOW and method == "POST":
+            await _show(principal, line)
+        elif method in ("GET", "HEAD") and await _list(path, principal, line):
+            return
+        else:
+            await _refuse(line, dialect, "not-found", f"The gateway has no {method} {path}.")
+    except BadAsk as error:
+        await _refuse(line, dialect, "bad-request", error.message, param=error.param)
+    except _Unauthorized as error:
+        await _refuse(line, dialect, "unauthorized", str(error))
+    except Forbidden as error:
+        await _refuse(line, dialect, "forbidden", error.message)
+    except (NoSuchModel, NothingMatches, UnknownAgent) as error:
+        await _refuse(line, dialect, "model-not-found", str(error), param="model")
+    except BodyTooLarge as error:
+        await _refuse(line, dialect, "too-large-body", str(error))
+    except LedgerUnavailable as error:
+        await _refuse(line, dialect, "ledger-unavailable", str(error))
+    except ClientGone:
+        return
+
+
+async def _call(route: Route, principal: Principal, line: Line) -> None:
+    """Serve a call of a model."""
+    body = await line.body(limit=settings.KUBEMOOT.gateway_max_body_bytes)
+    asked = read_asked(dialect=route.dialect, operation=route.operation, body=body)
+    if route.operation is Operation.COUNT_TOKENS:
+        await _json(line, {"input_tokens": estimated_tokens(asked.fields)})
+        return
+    wishes = wishes_of(line.headers)
+    rt = await bootstrap.runtime()
+    wanted = wanted_of(
+        caller=principal.agent or principal.name,
+        model=asked.model,
+        wishes=wishes,
+        prompt_tokens=asked.prompt_tokens,
+    )
+    if wanted.model is not None and not is_known(
+        model=wanted.model, registered=await rt.callers.models(), servers=rt.ledger.replica.servers.values()
+    ):
+        raise NoSuchModel(f'model "{wanted.model}" not found: no server has it. GET /v1/models lists what there is.')
+    call = _owned(principal=principal, call=await call_of(catalog=rt.callers, wanted=wanted))
+    limit_s = rt.config.wait_limit_s if call.wait_limit_s is None else call.wait_limit_s
+    wait_s = limit_s if wishes.wait_s is None else wishes.wait_s
+    hold_s = settings.KUBEMOOT.gateway_hold_s
+    await Relaying(
+        doors=rt.doors,
+        line=line,
+        asked=asked,
+        call=call,
+        id=rt.ids(),
+        wait_s=wait_s,
+        # Who says how long it waits wants to hear the truth then, by its status.
+        hold_s=hold_s if wishes.wait_s is None else max(hold_s, wait_s + hold_s),
+    ).run()
+
+
+def _owned(*, principal: Principal, call: Call) -> Call:
+    """Say in a call whose it is, and make of it what the key allows."""
+    principal.require_agent(agent=call.agent, crew=call.crew or principal.crew)
+    return capped(principal=principal, call=call)
+
+
+async def _list(path: str, principal: Principal, line: Line) -> bool:
+    """Answer one of the lists from this process's picture; False where the path is none."""
+    rt = await bootstrap.runtime()
+    if path == "/api/version":
+        await _json(line, ollama_version(rt.ledger.replica.servers.values()))
+    elif path in ("/api/tags", "/api/ps", MODELS):
+        listed = await _listed(rt, principal)
+        write = {"/api/tags": ollama_tags, "/api/ps": ollama_ps, MODELS: openai_list}[path]
+        await _json(line, write(listed))
+    elif path.startswith(f"{MODELS}/"):
+        name = path.removeprefix(f"{MODELS}/")
+        one = next((one for one in await _listed(rt, principal) if name in (one.name, f"{one.name}:latest")), None)
+        if one is None:
+            raise NoSuchModel(f'model "{name}" not found. GET /v1/models lists what there is.')
+        await _json(line, openai_model(one))
+    else:
+        return False
+    return True
+
+
+async def _show(principal: Principal, line: Line) -> None:
+    """Pass on what an engine says of a model; of an agent, what one says of the model it prefers."""
+    try:
+        fields = Document(await line.body(limit=MOST_OF_A_QUESTION)).fields
+    except NotAnObject as error:
+        raise BadAsk(f"the body {error}") from None
+    name = fields.get("model") or fields.get("name")
+    if not isinstance(name, str):
+        raise BadAsk("The field model must be the name of a model.", "model")
+    rt = await bootstrap.runtime()
+    wanted = wanted_of(caller=principal.name, model=name, wishes=wishes_of(line.headers), prompt_tokens=None)
+    call = _owned(principal=principal, call=await call_of(catalog=rt.callers, wanted=wanted))
+    body = await rt.shown.show(replica=rt.ledger.replica, model=call.candidates[0].model)
+    if body is None:
+        raise NoSuchModel(f'model "{name}" not found: no server that answers now has it.')
+    await line.answer(200, [(b"content-type", b"application/json")], body)
+
+
+async def _listed(rt: Runtime, principal: Principal) -> tuple[Listed, ...]:
+    """List what a key may call."""
+    replica = rt.ledger.replica
+    models = listed_models(
+        servers=replica.servers,
+        loads=tuple(replica.loads.values()),
+        registered=await rt.callers.models(),
+        footprints=replica.footprints,
+    )
+    mine = tuple(one for one in models if may_use(principal=principal, model=one.name))
+    agents = [
+        agent
+        for agent, crew in (await rt.callers.agents()).items()
+        if principal.agent in (None, agent)
+        and principal.crew in (None, crew)
+        and (principal.crews is None or crew in principal.crews)
+    ]
+    return (*mine, *listed_agents(agents))
+
+
+class _Unauthorized(Exception):
+    """The request carries no key that is anybody's."""
+
+
+async def _principal(line: Line) -> Principal:
+    key = presented_key(line.raw_headers)
+    principal = None if key is None else await key_principal(key)
+    if principal is None:
+        raise _Unauthorized(
+            "Send a key of Kubemoot as the API key of your client (Authorization: Bearer). The page Connect makes one."
+        )
+    return principal
+
+
+async def _json(line: Line, document: Any) -> None:
+    await line.answer(200, [(b"content-type", b"application/json")], json.dumps(document).encode())
+
+
+async def _refuse(line: Line, dialect: Dialect, code: str, message: str, *, param: str | None = None) -> None:
+    await line.answer(*error_answer(dialect, code, message, param=param, may_retry=False))
+
+
+def _dialect(path: str, route: Route | None) -> Dialect:
+    """Say whose way of speaking a path belongs to."""
+    if route is not None:
+        return route.dialect
+    return Dialect.OPENAI if path.startswith("/v1/") else Dialect.OLLAMA
+
+
+def _is_browser(scope: Scope) -> bool:
+    accept = next((value for name, value in scope["headers"] if name == b"accept"), b"")
+    return b"text/html" in accept or scope["method"] not in ("GET", "HEAD")

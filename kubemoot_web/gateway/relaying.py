@@ -1,0 +1,296 @@
+"""One call of a client, from its place in line to the last byte of its answer.
+
+House rules: whatever happens, the place is given back; a client that leaves ends the engine's work at once; while a
+call waits or loads its client is kept patient, for an engine's own silence nobody makes noise; after the first byte an
+error travels inside the answer.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from kubemoot_web.gateway.asking import Asked, BadAsk
+from kubemoot_web.gateway.dialects import Headers, answer_headers, beat
+from kubemoot_web.gateway.errors import engine_refusal, error_answer, error_frame
+from kubemoot_web.gateway.line import Line
+from kubemoot_web.gateway.readers import Verdict
+from kubemoot_web.gateway.upstream import Upstream, upstream
+from providers.core.relaying import RelayFailed, RelayRequest
+from providers.core.types import EngineKind
+from scheduler.core.admission.retrying import Failure
+from scheduler.core.calls import Call
+from scheduler.core.ledger import CallEnd, Outcome
+from scheduler.core.messages import engine_failed, place_lost, stood_aside
+from scheduler.ports import LedgerUnavailable, LineFull
+from scheduler.services.attempts import Doors, NoAnswer, NoPlace, Placed, RunningCall, call_open
+
+BEAT_S = 0.6
+MOST_OF_AN_ERROR = 64 * 1024
+SOON_S = 5.0
+"""What Retry-After says where nobody knows when a place will be free."""
+WORTH_LATER = frozenset({"gpu-busy", "queue-full", "too-many-calls", "ledger-unavailable"})
+REASONS = {"key-limit": "too-many-calls"}
+CODES = {
+    Failure.UNREACHED: "engine-unreachable",
+    Failure.BUSY: "gpu-busy",
+    Failure.ERROR: "engine-error",
+    Failure.BROKEN: "engine-unreachable",
+    Failure.REDIRECTED: "engine-error",
+}
+
+
+class Relaying:
+    """Carries one call. `id` is the call's; `wait_s` how long it may wait; `hold_s` how long in silence."""
+
+    def __init__(
+        self, *, doors: Doors, line: Line, asked: Asked, call: Call, id: str, wait_s: float, hold_s: float
+    ) -> None:
+        self._doors = doors
+        self._line = line
+        self._asked = asked
+        self._call = call
+        self._id = id
+        self._wait_s = wait_s
+        self._hold_s = hold_s
+        self._placed: Placed | None = None
+        self._upstream: Upstream | None = None
+        self._is_lapsed = False
+
+    async def run(self) -> None:
+        """Place the call, relay it, and tell the client how it went."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._line.watch(lambda: _end(task))
+        try:
+            await self._carry(on_lapse=lambda: self._lapse(task))
+        except asyncio.CancelledError:
+            if self._line.is_gone:
+                task.uncancel()
+            elif self._is_lapsed:
+                task.uncancel()
+                await self._fail("engine-error", place_lost())
+            else:
+                raise
+        finally:
+            self._line.unwatch()
+
+    async def _carry(self, *, on_lapse: Callable[[], None]) -> None:
+        try:
+            running = await self._opened(on_lapse=on_lapse)
+        except NoPlace as error:
+            code = REASONS.get(error.reason, error.reason)
+            await self._fail(code, stood_aside(reason=error.reason, model=error.model), retry_s=error.eta_s)
+        except NoAnswer as error:
+            server = error.placed.ticket.server
+            message = engine_failed(server=server, failure=error.failure)
+            await self._fail(CODES[error.failure], message, retry_s=error.retry_after_s)
+        except LineFull as error:
+            await self._fail("queue-full", str(error))
+        except LedgerUnavailable as error:
+            await self._fail("ledger-unavailable", str(error))
+        except BadAsk as error:
+            await self._fail("bad-request", error.message, param=error.param)
+        else:
+            await self._relay(running)
+
+    async def _opened(self, *, on_lapse: Callable[[], None]) -> RunningCall:
+        """Wait for the answer's first byte; the client hears beats while its call waits or loads."""
+        opening = asyncio.get_running_loop().create_task(
+            call_open(
+                doors=self._doors,
+                call=self._call,
+                id=self._id,
+                wait_s=self._wait_s,
+                prepare=self._prepare,
+                on_place=self._place,
+                on_lapse=on_lapse,
+            )
+        )
+        try:
+            await asyncio.wait({opening}, timeout=self._hold_s)
+            while not opening.done():
+                if self._placed is None or self._line.is_begun:
+                    await self._beat()
+                await asyncio.wait({opening}, timeout=BEAT_S)
+        except asyncio.CancelledError:
+            opening.cancel()
+            await asyncio.wait({opening})
+            if not opening.cancelled() and opening.exception() is None:
+                await opening.result().end(outcome=Outcome(ok=False, end=CallEnd.CANCELLED))
+            raise
+        return opening.result()
+
+    async def _beat(self) -> None:
+        asked = self._asked
+        if not self._line.is_begun:
+            headers = [*answer_headers(asked.dialect, asked.stream), *self._placement()]
+            await self._line.begin(status=200, headers=headers)
+        await self._line.write(beat(asked.dialect, asked.stream))
+
+    def _place(self, placed: Placed) -> None:
+        self._placed = placed
+
+    def _prepare(self, placed: Placed) -> RelayRequest:
+        config = placed.server.config
+        made = upstream(
+            self._asked,
+            engine=EngineKind(config.kind),
+            model=placed.ticket.model,
+            context_length=placed.context_length,
+            is_context_set=config.context_length is not None,
+            call_id=self._id,
+            created=int(self._doors.now()),
+        )
+        self._upstream = made
+        return RelayRequest(
+            method="POST",
+            path=made.path,
+            silence_s=config.call_timeout_s,
+            headers=(("content-type", "application/json"), *self._passed_up()),
+            body=made.body,
+        )
+
+    def _passed_up(self) -> list[tuple[str, str]]:
+        """List what of the client's headers an engine may see: what traces a call, never who sent it."""
+        known = self._line.headers
+        return [(name, known[name]) for name in ("x-request-id", "traceparent") if name in known]
+
+    async def _relay(self, running: RunningCall) -> None:
+        end = CallEnd.CANCELLED
+        verdict: Verdict | None = None
+        try:
+            if running.status != 200:
+                end = CallEnd.REFUSED
+                await self._pass_refusal(running)
+                return
+            verdict = await (self._stream(running) if self._asked.stream else self._gather(running))
+            end = verdict.end
+        finally:
+            await running.end(
+                outcome=Outcome(
+                    ok=end is CallEnd.OK,
+                    end=end,
+                    prompt_tokens=None if verdict is None else verdict.prompt_tokens,
+                    completion_tokens=None if verdict is None else verdict.completion_tokens,
+                )
+            )
+        await self._line.finish()
+
+    async def _stream(self, running: RunningCall) -> Verdict:
+        """Pass an answer on, piece by piece, up to its end."""
+        assert self._upstream is not None
+        reader, line = self._upstream.reader, self._line
+        if not line.is_begun:
+            await line.begin(status=200, headers=self._head(running))
+        piece, is_broken = running.first, False
+        while piece:
+            out = reader.feed(piece)
+            if out:
+                await line.write(out)
+            try:
+                piece = await running.piece()
+            except RelayFailed:
+                is_broken = True
+                break
+        rest = reader.end(is_broken=is_broken)
+        if rest:
+            await line.write(rest)
+        return reader.verdict
+
+    async def _gather(self, running: RunningCall) -> Verdict:
+        """Pass an answer on whole, so that one without its end can still be told as an error."""
+        assert self._upstream is not None
+        reader = self._upstream.reader
+        parts, piece, is_broken = [], running.first, False
+        while piece:
+            parts.append(reader.feed(piece))
+            try:
+                piece = await running.piece()
+            except RelayFailed:
+                is_broken = True
+                break
+        parts.append(reader.end(is_broken=is_broken))
+        verdict = reader.verdict
+        body = b"".join(parts)
+        if self._line.is_begun:
+            await self._line.write(body)
+        elif verdict.end is CallEnd.OK:
+            length = (b"content-length", str(len(body)).encode())
+            await self._line.begin(status=200, headers=[*self._head(running), length])
+            await self._line.write(body)
+        else:
+            code = "stream-truncated" if verdict.end is CallEnd.TRUNCATED else "engine-error"
+            server = running.placed.ticket.server
+            status, headers, body = error_answer(
+                self._asked.dialect, code, engine_failed(server=server, failure=Failure.ERROR), may_retry=False
+            )
+            await self._line.begin(status=status, headers=[*headers, *self._placement()])
+            await self._line.write(body)
+        return verdict
+
+    async def _pass_refusal(self, running: RunningCall) -> None:
+        """Pass on what the engine had against the request, in the shape of the client's dialect."""
+        body = bytearray()
+        piece = running.first
+        try:
+            while piece and len(body) < MOST_OF_AN_ERROR:
+                body += piece
+                piece = await running.piece()
+        except RelayFailed:
+            pass  # its status says enough
+        asked = self._asked
+        status, headers, told = engine_refusal(asked.dialect, running.status, bytes(body))
+        if self._line.is_begun:
+            await self._line.finish(error_frame(asked.dialect, asked.stream, "engine-error", _text(told)))
+        else:
+            await self._line.answer(status, [*headers, *self._placement()], told)
+
+    async def _fail(self, code: str, message: str, *, param: str | None = None, retry_s: float | None = None) -> None:
+        """Tell the client that it gets no answer: by a status where none was sent yet, else inside the answer."""
+        asked = self._asked
+        if self._line.is_begun:
+            await self._line.finish(error_frame(asked.dialect, asked.stream, code, message))
+            return
+        if code in WORTH_LATER:
+            retry_s = SOON_S if retry_s is None else retry_s
+        status, headers, body = error_answer(
+            asked.dialect, code, message, param=param, retry_after_s=retry_s, may_retry=False
+        )
+        await self._line.answer(status, [*headers, *self._placement()], body)
+
+    def _head(self, running: RunningCall) -> Headers:
+        """Make the head of an answer: how it is to be read, where it ran, the engine's name for it."""
+        asked = self._asked
+        passed = [
+            (name.encode(), value.encode("latin-1"))
+            for name, value in running.headers
+            if name == "x-request-id" or name.startswith("openai-")
+        ]
+        return [*answer_headers(asked.dialect, asked.stream), *passed, *self._placement(has_id=bool(passed))]
+
+    def _placement(self, *, has_id: bool = False) -> Headers:
+        """Say which call this is, and where it ran as far as that is settled."""
+        headers = [(b"x-kubemoot-call", self._id.encode())]
+        if not has_id:
+            headers.append((b"x-request-id", self._line.headers.get("x-request-id", self._id).encode("latin-1")))
+        placed = self._placed
+        if placed is not None:
+            ticket = placed.ticket
+            headers += [
+                (b"x-kubemoot-model", ticket.model.encode()),
+                (b"x-kubemoot-server", ticket.server.encode()),
+                (b"x-kubemoot-action", ticket.action.encode()),
+                (b"x-kubemoot-queue-ms", str(round(placed.waited_s * 1000)).encode()),
+            ]
+        return headers
+
+    def _lapse(self, task: "asyncio.Task[object]") -> None:
+        self._is_lapsed = True
+        _end(task)
+
+
+def _end(task: "asyncio.Task[object]") -> None:
+    task.cancel()
+
+
+def _text(told: bytes) -> str:
+    return told.decode("utf-8", "replace")
