@@ -10,7 +10,10 @@ DEFAULT_PHASE = "mulling"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What a caller wants. `plan` names the plan whose held place it takes, if there is one."""
+    """What a caller wants. `plan` names the plan whose held place it takes, if there is one.
+
+    `key` is the client key it came with, `key_limit` how many calls that may have running at once; None: any number.
+    """
 
     agent: str
     candidates: tuple[Candidate, ...]
@@ -23,6 +26,8 @@ class Call:
     prompt_tokens: int | None = None
     wait_limit_s: float | None = None
     plan: str | None = None
+    key: str = ""
+    key_limit: int | None = None
 
     def waiter(self, *, id: str, now: float, default_limit_s: float) -> Waiter:
         """Make the waiter that stands for this call in the line."""
@@ -41,6 +46,8 @@ class Call:
             phase=self.phase,
             purpose=self.purpose,
             plan=self.plan,
+            key=self.key,
+            key_limit=self.key_limit,
         )
 
 

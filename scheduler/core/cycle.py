@@ -61,7 +61,8 @@ def plan(
     past_limit = line.past_limit(now=snapshot.now)
     work.changes.extend(overdue_loads(snapshot=snapshot, waiters=past_limit, config=config))
     for group in work.waiting:
-        describe(work, group=group)
+        for part in work.told_alike(group):
+            describe(work, group=part)
     _drain(work)
     return tuple(work.changes), work.snapshot
 
@@ -73,7 +74,8 @@ def _grant_slots(work: Pass) -> bool:
     line = list(work.waiting)
     while line:
         group = line.pop(0)
-        decision = work.place_now(turn=group.order, waiter=group.head)
+        is_servable = work.servable(group) is not None
+        decision = work.place_now(turn=group.order, waiter=group.head) if is_servable else None
         if decision is None:
             asked.append(group)
             continue
@@ -95,16 +97,20 @@ def _grant_load(work: Pass) -> bool:
     work.snapshot = work.snapshot.with_queues(queues)
     wanting = []
     for group in work.waiting:
+        servable = work.servable(group)
+        if servable is None:
+            work.decisions[group.head.id] = work.held_by_key(group)
+            continue
         decision, place = work.decide(turn=group.order, waiter=group.head), 0
         work.decisions[group.head.id] = decision
         if isinstance(decision, Queue):
             copy = (decision.server, decision.model)
-            queues[copy] = Queued(groups=(*(queues[copy].groups if copy in queues else ()), group))
-            if len(group) > 1:
-                place, decision = _first_to_move(work, group, decision)
+            queues[copy] = Queued(groups=(*(queues[copy].groups if copy in queues else ()), servable))
+            if len(servable) > 1:
+                place, decision = _first_to_move(work, servable, decision)
         if isinstance(decision, Load | Evict):
             load_s = work.snapshot.servers[decision.server].load_seconds(decision.footprint_mib)
-            urgency = group.since(place).urgency(now=work.snapshot.now, load_s=load_s)
+            urgency = servable.since(place).urgency(now=work.snapshot.now, load_s=load_s)
             wanting.append(((group.order[0], -urgency, group.order), group, place, decision))
     if not wanting:
         return False
@@ -145,9 +151,9 @@ def _decide_member(work: Pass, group: Group, place: int) -> Decision:
 
 def _count_newcomers(work: Pass) -> None:
     """Let what newcomers wait for protect it: the ledger does not know yet what they were told."""
-    for group in work.waiting:
-        newcomers = work.line.newcomers(group, besides=work.gone)
-        if newcomers:
+    for group in map(work.servable, work.waiting):
+        newcomers = work.line.newcomers(group, besides=work.gone) if group is not None else []
+        if group is not None and newcomers:
             decision = work.decide(turn=group.order, waiter=group.head)
             if isinstance(decision, Queue | Wait):
                 waiting = {waiter.id: waiter.arrived_at for waiter in newcomers}
@@ -195,10 +201,14 @@ def _stand_aside(work: Pass) -> bool:
             left.append(group)
             continue
         staying = []
+        key_room = work.snapshot.room_of_key(group.head)
         for place in range(len(group)):
             turn, waiter = group.member(place)
             if is_hopeless or now >= waiter.limit_at:
-                reason = decision.reason if isinstance(decision, StandAside) else Reason.GPU_BUSY
+                is_key_full = key_room is not None and place >= key_room
+                reason = Reason.KEY_LIMIT if is_key_full else Reason.GPU_BUSY
+                if isinstance(decision, StandAside):
+                    reason = decision.reason
                 trace = trace_json(decision)
                 change = StandAsideChange(waiter=waiter.id, reason=reason.value, model=decision.model, trace=trace)
                 work.changes.append(change)
@@ -215,12 +225,16 @@ def _stand_aside(work: Pass) -> bool:
 
 
 def _end_drains(work: Pass) -> None:
-    """End drains whose waiter waits no longer, or whose server is closed to calls."""
+    """End drains whose waiter waits no longer, or could not use the room, or whose server is closed to calls."""
     for name, drain in sorted(work.snapshot.index.drains.items(), key=itemgetter(0)):
         server = work.snapshot.servers[name]
-        if not server.is_open or drain.waiter is None or not work.line.is_waiting(drain.waiter):
+        if not server.is_open or drain.waiter is None or not _could_use_room(work, drain.waiter):
             work.changes.append(DrainChange(server=name, drain=None))
             work.snapshot = work.snapshot.with_server(replace(server, drain=None))
+
+
+def _could_use_room(work: Pass, waiter: str) -> bool:
+    return work.line.is_waiting(waiter) and work.snapshot.room_of_key(work.line.waiter(waiter)) != 0
 
 
 def _drain(work: Pass) -> None:
@@ -233,7 +247,7 @@ def _drain(work: Pass) -> None:
         decision = work.decisions[head.id]
         if allowed <= 0:
             return
-        if head.id in drained or not isinstance(decision, Wait):
+        if head.id in drained or not isinstance(decision, Wait) or decision.reason is not Reason.GPU_BUSY:
             continue
         if not draining.is_due(waiter=head, now=work.snapshot.now, config=work.config):
             continue

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, NamedTuple
 
+from scheduler.core.types import KEY_LIMIT as HELD_BY_KEY
+
 TRACE_OPTIONS = 6
 """A decision names the best so many of what was weighed: enough to see why, little enough to be quick."""
 
@@ -14,6 +16,7 @@ class Reason(StrEnum):
     GPU_BUSY = "gpu-busy"
     MODEL_TOO_LARGE = "model-too-large"
     PROMPT_TOO_LARGE = "prompt-too-large"
+    KEY_LIMIT = HELD_BY_KEY
 
 
 class Verdict(StrEnum):

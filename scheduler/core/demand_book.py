@@ -31,9 +31,9 @@ class DemandBook:
 
     def waiter_moved(self, *, before: Waiter | None, after: Waiter | None) -> None:
         """Take in what became of a waiter."""
-        if before is not None and before.is_waiting:
+        if before is not None and before.needs_model:
             self._waiting.drop(model=before.model, owner=before.id)
-        if after is not None and after.is_waiting:
+        if after is not None and after.needs_model:
             self._waiting.add(model=after.model, owner=after.id, at=after.arrived_at)
 
     def intent_moved(self, *, before: Intent | None, after: Intent | None) -> None:

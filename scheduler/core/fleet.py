@@ -30,6 +30,8 @@ class Fleet:
         """Whose tickets or loads changed."""
         self._resting: set[str] = set()
         self._is_other_list = False
+        self._key_tickets: dict[str, int] = {}
+        self._are_keys_shown = False
 
     def clear(self) -> None:
         """Forget every server."""
@@ -39,6 +41,7 @@ class Fleet:
         self._touched.clear()
         self._worked.clear()
         self._resting.clear()
+        self._key_tickets, self._are_keys_shown = {}, False
         self._is_other_list = True
 
     def touch(self, server: str) -> None:
@@ -55,9 +58,13 @@ class Fleet:
         if before is not None:
             self._worked.add(before.server)
             del self._tickets[before.server][before.id]
+            if before.key:
+                self._count_key(before.key, -1)
         if after is not None:
             self._worked.add(after.server)
             self._tickets.setdefault(after.server, {})[after.id] = after
+            if after.key:
+                self._count_key(after.key, 1)
 
     def load_moved(self, *, before: LoadUnderWay | None, after: LoadUnderWay | None) -> None:
         """Take in what became of a load."""
@@ -78,6 +85,11 @@ class Fleet:
         """List a server's tickets, oldest first."""
         tickets = self._tickets.get(server)
         return tuple(sorted(tickets.values(), key=lambda t: (t.started_at, t.id))) if tickets else ()
+
+    def key_tickets(self) -> Mapping[str, int]:
+        """Show how many tickets each client key holds; never changed afterwards."""
+        self._are_keys_shown = True
+        return self._key_tickets
 
     def at(self, *, now: float, queued_on: QueuedOn) -> tuple[Mapping[str, Server], ClusterIndex]:
         """Give the servers of a moment by name, and their index. Neither is ever changed afterwards."""
@@ -107,6 +119,15 @@ class Fleet:
             return
         for name, server in made.items():
             self._index = self._index.replaced(before=before[name], after=server)
+
+    def _count_key(self, key: str, more: int) -> None:
+        if self._are_keys_shown:
+            self._key_tickets, self._are_keys_shown = self._key_tickets.copy(), False
+        count = self._key_tickets.get(key, 0) + more
+        if count:
+            self._key_tickets[key] = count
+        else:
+            del self._key_tickets[key]
 
     def _loads_on(self, server: str) -> tuple[LoadUnderWay, ...]:
         return tuple(self._loads.get(server, {}).values())

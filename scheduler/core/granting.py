@@ -36,6 +36,8 @@ def ticket_for(*, waiter: Waiter, decision: Grant, snapshot: ClusterSnapshot) ->
         call=waiter.id,
         waiter=waiter.id,
         plan=None,
+        key=waiter.key,
+        key_limit=waiter.key_limit,
     )
     if not isinstance(decision, Load | Evict):
         return ticket, None

@@ -100,7 +100,7 @@ def ways_out(*, snapshot: ClusterSnapshot, waiter: Waiter, rooms: Sequence[Room]
     2. Another place for the model: a server whose memory only has to be told, one that comes back, a load that works,
        more memory where the least is missing, the model on one more disk.
     """
-    if not waiter.model or not waiter.is_waiting:
+    if not waiter.model or not waiter.needs_model:
         return ()
     found: list[Help] = []
     server = snapshot.servers.get(waiter.server or "")

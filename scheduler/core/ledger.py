@@ -168,6 +168,7 @@ class Refusal(StrEnum):
     WAITER_GONE = "waiter-gone"
     TICKET_GONE = "ticket-gone"
     PLAN_GONE = "plan-gone"
+    KEY_LIMIT = "key-limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

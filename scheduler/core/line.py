@@ -12,8 +12,8 @@ LOAD_OVERHEAD_S = 2.0
 
 Copy = tuple[str, str]
 """A server and a model there."""
-Told = tuple[str, str, str | None]
-"""What a waiter was told last: the model it waits for, how, and on which server it queues."""
+Told = tuple[str, str, str | None, str]
+"""What a waiter was told last: the model it waits for, how, on which server it queues, and why it waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +54,16 @@ class Group:
     def since(self, place: int) -> "Group":
         """Make the group of those from a place on."""
         return Group(turns=self.turns, waiters=self.waiters, first=self.first + place, told=self.told)
+
+    def first_few(self, count: int) -> "Group":
+        """Make the group of its first members."""
+        end = self.first + count
+        return Group(turns=self.turns[self.first : end], waiters=self.waiters[self.first : end])
+
+    def past(self, count: int) -> "Group":
+        """Make the group without its first members."""
+        at = self.first + count
+        return Group(turns=self.turns[at:], waiters=self.waiters[at:])
 
     def without(self, place: int) -> "Group":
         """Make the group without the member at a place."""
@@ -98,7 +108,7 @@ def copy_of(waiter: Waiter) -> Copy | None:
 
 def told_of(waiter: Waiter) -> Told:
     """Give what a waiter was told last; no model where it was told nothing yet."""
-    return waiter.model, waiter.action, waiter.server
+    return waiter.model, waiter.action, waiter.server, waiter.reason
 
 
 def class_rank(*, waiter: Waiter, now: float, config: SchedulerConfig) -> int:

@@ -15,6 +15,8 @@ def grant_alone(*, snapshot: ClusterSnapshot, waiter: Waiter) -> GrantChange | N
     It says what `cycle.plan` would where nobody waits, nothing drains and the newcomer has no held place. There nobody
     is asked after it, so that the grant need not be folded in.
     """
+    if snapshot.room_of_key(waiter) == 0:
+        return None
     decision = place_now(request=waiter.request(), snapshot=snapshot)
     if not isinstance(decision, Use):
         return None

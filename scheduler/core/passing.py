@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.decisions import Decision, Join, Use
+from scheduler.core.decisions import Decision, Join, Reason, StandAside, Use, Wait
 from scheduler.core.ledger import Change
 from scheduler.core.line import Group
 from scheduler.core.placement.decide import decide, place_now
@@ -37,6 +37,29 @@ class Pass:
         if request is None:
             request = self._requests[waiter.id] = waiter.request(turn=turn)
         return request
+
+    def servable(self, group: Group) -> Group | None:
+        """Give those of a group who could use a place each, as far as their key goes; None where nobody could."""
+        room = self.snapshot.room_of_key(group.head)
+        if room is None or room >= len(group):
+            return group
+        return group.first_few(room) if room else None
+
+    def held_by_key(self, group: Group) -> Decision:
+        """Say what becomes of a group whose key holds as many tickets as it may: it waits, unless it is hopeless."""
+        decision = self.decide(turn=group.order, waiter=group.head)
+        if isinstance(decision, StandAside):
+            return decision
+        return Wait(model=group.head.candidates[0].model, reason=Reason.KEY_LIMIT)
+
+    def told_alike(self, group: Group) -> tuple[Group, ...]:
+        """Divide a group into those who wait for a place and those who wait for their key, each decided."""
+        servable = self.servable(group)
+        if servable is group or servable is None:
+            return (group,)
+        rest = group.past(len(servable))
+        self.decisions[rest.head.id] = Wait(model=rest.head.candidates[0].model, reason=Reason.KEY_LIMIT)
+        return servable, rest
 
     def decide(self, *, turn: Turn, waiter: Waiter) -> Decision:
         """Say what becomes of a waiter as things stand in this pass."""

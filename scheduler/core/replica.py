@@ -112,6 +112,7 @@ class Replica:
             ),
             version=self.version,
             queues=self.line.queues(),
+            key_tickets=self._fleet.key_tickets(),
         ).with_index(index)
 
     def _apply_one(self, *, table: str, key: str, doc: Any) -> None:

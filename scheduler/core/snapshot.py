@@ -9,7 +9,7 @@ from scheduler.core.demand_book import ChangedDemand
 from scheduler.core.index import ClusterIndex, index_of
 from scheduler.core.line import Copy, Queued
 from scheduler.core.server import DEFAULT_CALL_S, DEFAULT_LOAD_MIB_PER_S, Resident, Server
-from scheduler.core.types import CallRequest, Demand, LoadUnderWay, Ticket, Turn
+from scheduler.core.types import CallRequest, Demand, LoadUnderWay, Ticket, Turn, Waiter
 
 __all__ = ["DEFAULT_CALL_S", "DEFAULT_LOAD_MIB_PER_S", "ClusterSnapshot", "Resident", "Server"]
 
@@ -25,7 +25,7 @@ class ClusterSnapshot:
 
     `version` is the ledger's counter at that moment; a snapshot given from outside has 0. `queues` lists, per
     server and model, the turns of those who queue on that copy, first turn first; a snapshot given from outside has
-    their number in `Resident.queued` alone.
+    their number in `Resident.queued` alone. `key_tickets` counts the tickets of each client key.
     """
 
     now: float
@@ -34,6 +34,7 @@ class ClusterSnapshot:
     demand: Mapping[str, Demand]
     version: int = 0
     queues: Mapping[Copy, Sequence[Turn] | Queued] = field(default_factory=dict)
+    key_tickets: Mapping[str, int] = field(default_factory=dict)
     _index: ClusterIndex | None = field(init=False, default=None, compare=False, repr=False)
     needs: Needs = field(init=False, default_factory=dict, compare=False, repr=False)
     """What was worked out of this demand, by the names of a copy (placement/demand.py)."""
@@ -105,13 +106,24 @@ class ClusterSnapshot:
         """Copy the snapshot with one more ticket, and the load that begins with it."""
         server = self.servers[ticket.server]
         loads = server.loads if load is None else (*server.loads, load)
-        return self.with_server(server.with_work(tickets=(*server.tickets, ticket), loads=loads))
+        changed = self.with_server(server.with_work(tickets=(*server.tickets, ticket), loads=loads))
+        return changed._with_key(ticket.key, 1) if ticket.key else changed
 
     def without_ticket(self, *, server: str, ticket: str) -> "ClusterSnapshot":
         """Copy the snapshot without one ticket; unchanged when it is not there."""
         known = self.servers[server]
         left = tuple(t for t in known.tickets if t.id != ticket)
-        return self.with_server(known.with_work(tickets=left, loads=known.loads))
+        changed = self.with_server(known.with_work(tickets=left, loads=known.loads))
+        for gone in known.tickets:
+            if gone.id == ticket and gone.key:
+                changed = changed._with_key(gone.key, -1)
+        return changed
+
+    def room_of_key(self, waiter: Waiter) -> int | None:
+        """Say how many more tickets a waiter's key may hold; None where that has no limit."""
+        if waiter.key_limit is None or not waiter.key:
+            return None
+        return max(waiter.key_limit - self.key_tickets.get(waiter.key, 0), 0)
 
     def with_server(self, server: Server) -> "ClusterSnapshot":
         """Copy the snapshot with one server replaced."""
@@ -145,6 +157,11 @@ class ClusterSnapshot:
         """Let the snapshot know the index of its servers, where somebody made it already. Gives the snapshot."""
         self._remember(index=index)
         return self
+
+    def _with_key(self, key: str, more: int) -> "ClusterSnapshot":
+        copy = replace(self, key_tickets={**self.key_tickets, key: self.key_tickets.get(key, 0) + more})
+        copy._remember(index=self._index, needs=self.needs)
+        return copy
 
     def _with_waiting(self, *, model: str, waiting: dict[str, float]) -> "ClusterSnapshot":
         changed = self.demand_of(model)._replace(waiting=waiting)

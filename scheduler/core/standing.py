@@ -78,7 +78,7 @@ def _eta_s(
     if server is not None:
         request = replace(waiter.request(), turn=turn)
         return wait_seconds(snapshot=snapshot, server=server, model=waiter.model, request=request)
-    if not waiter.model:
+    if not waiter.model or not waiter.needs_model:
         return None
     alike = (waiter.model, waiter.candidates, waiter.prompt_tokens, waiter.priority)
     if alike not in moves:

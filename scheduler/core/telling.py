@@ -6,7 +6,7 @@ nothing about its own place, so a long line need not be rewritten whenever its h
 
 from dataclasses import replace
 
-from scheduler.core.decisions import Queue, Wait
+from scheduler.core.decisions import Queue, Reason, Wait
 from scheduler.core.explain import trace_json
 from scheduler.core.ledger import WaitChange
 from scheduler.core.line import Group, Told, told_of
@@ -26,20 +26,21 @@ def describe(work: Pass, *, group: Group) -> None:
     head, decision = group.head, work.decisions[group.head.id]
     assert isinstance(decision, Queue | Wait)
     server = decision.server if isinstance(decision, Queue) else None
+    reason = decision.reason.value if isinstance(decision, Wait) else Reason.GPU_BUSY.value
 
     def stands(told: Told) -> bool:
-        model, action, queue = told
-        is_same = (model, action) == (decision.model, decision.action)
+        model, action, queue, why = told
+        is_same = (model, action, why) == (decision.model, decision.action, reason)
         return is_same and (queue is None or _has_copy(work.snapshot, server=queue, model=model))
 
     newcomers = work.line.newcomers(group, besides=work.gone)
     others = work.line.told_otherwise(group, stands=stands, besides=work.gone, at_most=TOLD_AT_ONCE)
     changed = {waiter.id: waiter for waiter in (*newcomers, *others)}
-    if told_of(head) != (decision.model, decision.action, server):
+    if told_of(head) != (decision.model, decision.action, server, reason):
         changed[head.id] = head
     trace = trace_json(decision) if changed else ""
     for waiter in sorted(changed.values(), key=lambda waiter: work.line.turn(waiter.id)):
-        described = replace(waiter, model=decision.model, server=server, action=decision.action)
+        described = replace(waiter, model=decision.model, server=server, action=decision.action, reason=reason)
         work.changes.append(WaitChange(waiter=described, trace=trace))
 
 

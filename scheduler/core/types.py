@@ -9,6 +9,9 @@ from typing import NamedTuple
 Turn = tuple[int, float, float, str]
 """A place in line, least first: class, fair share, arrival, id."""
 
+KEY_LIMIT = "key-limit"
+"""The reason of a wait that a place would not end: the call's key holds as many tickets as it may."""
+
 
 class Priority(StrEnum):
     """The class of a call. Interactive goes before background."""
@@ -72,7 +75,8 @@ class Ticket:
 
     `asked` is the name the caller used where the copy is held under another name of the same weights.
     `call` is the call it serves; `waiter` the same call as long as its caller has not picked the ticket up; `plan` the
-    plan that holds it. `action` says how it was placed, `evicted` what was unloaded for it.
+    plan that holds it. `action` says how it was placed, `evicted` what was unloaded for it. `key` is the client key it
+    was asked for with, `key_limit` how many tickets that may hold at once.
     """
 
     id: str
@@ -96,6 +100,8 @@ class Ticket:
     call: str = ""
     waiter: str | None = None
     plan: str | None = None
+    key: str = ""
+    key_limit: int | None = None
 
     def for_plan(self, *, plan: str) -> "Ticket":
         """Make the same ticket held for a selected agent instead of a call."""
@@ -118,7 +124,8 @@ class Waiter:
     """A call that waits. `model`, `server`, `action` tell what its last decision said; `ticket` its grant, if any.
 
     `start_tag` is its place in weighted start-time fair queueing; `limit_at` when it stands aside; `stood_aside` the
-    reason, once it did. Its id is the id of the call.
+    reason, once it did. Its id is the id of the call. `reason` is why it waits: no place, or a client key (`key`) that
+    holds as many tickets as it may (`key_limit`).
     """
 
     id: str
@@ -141,11 +148,19 @@ class Waiter:
     eta_s: float | None = None
     ticket: str | None = None
     stood_aside: str | None = None
+    reason: str = "gpu-busy"
+    key: str = ""
+    key_limit: int | None = None
 
     @property
     def is_waiting(self) -> bool:
         """Say whether it still wants a place."""
         return self.ticket is None and self.stood_aside is None
+
+    @property
+    def needs_model(self) -> bool:
+        """Say whether it would use the model it waits for, if that came now: its key keeps it from no place."""
+        return self.is_waiting and self.reason != KEY_LIMIT
 
     def request(self, *, turn: Turn | None = None) -> CallRequest:
         """Make the request that this waiter stands for, with its place in line where that matters."""

@@ -18,8 +18,10 @@ from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.types import Candidate, Drain, Priority, Turn, Waiter
 
 K = TypeVar("K")
-Alike = tuple[int, tuple[Candidate, ...], float, Priority, int]
-"""What makes waiters decided alike: rank, candidates, tolerance, class, prompt bucket."""
+Key = tuple[str, int]
+"""A client key and how many tickets it may hold."""
+Alike = tuple[int, tuple[Candidate, ...], float, Priority, int, Key | None]
+"""What makes waiters decided alike: rank, candidates, tolerance, class, prompt bucket, the key where it has a limit."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,6 +58,10 @@ class WaitingLine:
     def is_waiting(self, waiter: str) -> bool:
         """Say whether this id is of somebody who still wants a place."""
         return waiter in self._turns
+
+    def waiter(self, waiter: str) -> Waiter:
+        """Give one who stands here."""
+        return self._waiters[waiter]
 
     def turn(self, waiter: str) -> Turn:
         """Give the turn of one who waits."""
@@ -169,7 +175,8 @@ class WaitingLine:
     def _stand(self, waiter: Waiter) -> None:
         turn = turn_of(waiter=waiter, now=self._now, config=self._config, is_weighted=self._is_weighted)
         bucket = prompt_bucket(waiter.prompt_tokens, contexts=self._contexts)
-        alike = (turn[0], waiter.candidates, waiter.tolerance, waiter.priority, bucket)
+        key = None if waiter.key_limit is None else (waiter.key, waiter.key_limit)
+        alike = (turn[0], waiter.candidates, waiter.tolerance, waiter.priority, bucket, key)
         cohort = self._cohorts.get(alike)
         if cohort is None:
             cohort = self._cohorts[alike] = _Cohort()

@@ -232,8 +232,8 @@ def _change_args(change: Change) -> tuple[str, ...]:
             load, plan = (docs.to_text(value) if value else "" for value in (change.load, change.plan))
             return ("grant", docs.to_text(change.ticket), load, change.replaces or "", plan, change.trace)
         case WaitChange(waiter=waiter):
-            patch = {"model": waiter.model, "server": waiter.server, "action": waiter.action, "eta_s": waiter.eta_s}
-            return ("wait", waiter.id, docs.to_text(patch), change.trace)
+            said = ("model", "server", "action", "eta_s", "reason")
+            return ("wait", waiter.id, docs.to_text({name: getattr(waiter, name) for name in said}), change.trace)
         case DrainChange():
             return ("drain", change.server, docs.to_text(change.drain) if change.drain else "")
         case StandAsideChange():

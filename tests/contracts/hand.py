@@ -15,6 +15,7 @@ MODELS = {"a": 10, "b": 20, "c": 30, "d": 50, "a2": 10}
 ALIASES = {"a": ("a2",)}
 PRIORITIES = (Priority.INTERACTIVE, Priority.BACKGROUND)
 CREWS = ("x", "y")
+KEYS = ("", "", "k")
 
 
 @dataclass(kw_only=True)
@@ -50,6 +51,8 @@ class Hand:
             priority=PRIORITIES[c // 3],
             crew=CREWS[c % 2],
             call=id,
+            key=KEYS[(b + d) % 3],
+            key_limit=None if e == 2 else 1 + d % 2,
             waiter=(waiting[d % len(waiting)] if waiting else None) if d > 1 else self.waiters[-1] if d == 1 else None,
         )
         planned = sorted(t.id for t in self.ledger.replica.tickets.values() if t.plan is not None)

@@ -23,7 +23,7 @@ from scheduler.core.ledger import (
 from scheduler.core.server import Resident
 from scheduler.core.types import Candidate, Drain, TicketState, Waiter
 from scheduler.ports import LineFull, TicketGone
-from tests.contracts.hand import ALIASES, CREWS, MODELS, NAMES, PRIORITIES, SERVERS, Hand
+from tests.contracts.hand import ALIASES, CREWS, KEYS, MODELS, NAMES, PRIORITIES, SERVERS, Hand
 
 number = st.integers(min_value=0, max_value=5)
 operation = st.tuples(
@@ -128,6 +128,8 @@ class Player(Hand):
             priority=PRIORITIES[c % 2],
             crew=CREWS[d % 2],
             plan=self.plans[d % len(self.plans)].id if d > 3 and self.plans else None,
+            key=KEYS[c % 3],
+            key_limit=2,
         )
         return await self.ledger.enqueue(waiter=waiter)
 
@@ -143,6 +145,7 @@ class Player(Hand):
             server=SERVERS[c % 2] if c < 3 else None,
             action="queue" if c < 3 else "wait",
             eta_s=None if d == 0 else d * 0.5,
+            reason="key-limit" if d == 5 else "gpu-busy",
         )
         return await self._commit(WaitChange(waiter=said, trace="{}"))
 

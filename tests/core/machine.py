@@ -14,6 +14,7 @@ from scheduler.services.cycle import run_cycle
 from tests.core.play import at_once
 
 MODELS = {"tiny": 2048, "small": 4096, "middle": 8192, "large": 12288, "huge": 65536}
+KEY_LIMITS = {"key-1": 1, "key-2": 2}
 AGENTS = ("ann", "ben", "cid", "dan")
 CONFIG = SchedulerConfig(drain_after_s=20.0, background_ages_s=30.0)
 ROUNDS = 5
@@ -53,11 +54,11 @@ class Hands(RuleBasedStateMachine):
         if plan:
             self._cycle()
 
-    def _waiter(self, *, agent, models, gap, priority, limit_s, runs_s, prompt_tokens) -> Waiter:
-        key = self._id()
-        self.runs_s[key] = runs_s
+    def _waiter(self, *, agent, models, gap, priority, limit_s, runs_s, prompt_tokens, key) -> Waiter:
+        id = self._id()
+        self.runs_s[id] = runs_s
         return Waiter(
-            id=key,
+            id=id,
             agent=agent,
             candidates=self._candidates(models, gap),
             arrived_at=self.clock.at,
@@ -65,7 +66,9 @@ class Hands(RuleBasedStateMachine):
             prompt_tokens=prompt_tokens,
             priority=priority,
             crew=agent,
-            thread=key,
+            thread=id,
+            key=key,
+            key_limit=KEY_LIMITS.get(key),
         )
 
     def _candidates(self, names, gap) -> tuple[Candidate, ...]:

@@ -91,6 +91,7 @@ class Play:
     def call(
         self,
         key: str,
+        /,
         *candidates: tuple[str, float],
         at: float = 0.0,
         runs_s: float = 1.0,

@@ -4,6 +4,7 @@ The ledger is the one in memory; the cycle is the real one. Violations that an o
 lowered below what runs, memory taken by others) may stand until they ease off; the scheduler itself causes none.
 """
 
+from collections import Counter
 from dataclasses import replace
 
 from hypothesis import settings
@@ -19,7 +20,7 @@ from scheduler.core.types import LoadUnderWay, Priority, Waiter
 from scheduler.services.cycle import held_places
 from scheduler.services.selection import agents_select, plan_drop
 from tests.core.fresh import assert_kept_is_fresh
-from tests.core.machine import AGENTS, CONFIG, MODELS, Hands, server
+from tests.core.machine import AGENTS, CONFIG, KEY_LIMITS, MODELS, Hands, server
 from tests.core.play import at_once
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.memory_ledger import MemoryLedger
@@ -35,6 +36,7 @@ calls = st.fixed_dictionaries(
         "limit_s": st.sampled_from((5.0, 60.0, 300.0)),
         "runs_s": st.sampled_from((1.0, 5.0, 40.0)),
         "prompt_tokens": st.sampled_from((None, 1000, 5000)),
+        "key": st.sampled_from(("", "", *KEY_LIMITS)),
     }
 )
 
@@ -130,6 +132,7 @@ class Cluster(Hands):
                 limit_s=60.0,
                 runs_s=5.0,
                 prompt_tokens=None,
+                key="",
             )
             self._arrive(replace(waiter, plan=plan.id if plan.ticket else None, thread=plan.thread))
 
@@ -210,6 +213,7 @@ class Cluster(Hands):
     @invariant()
     def everything_holds(self):
         self.the_scheduler_breaks_no_rule()
+        self.no_key_has_more_than_it_may()
         self.no_waiter_is_lost()
         self.nobody_waits_who_could_be_placed_now()
         self.every_wait_is_explained()
@@ -223,6 +227,11 @@ class Cluster(Hands):
         left = self._broken(unloading=False)
         self.excused = {key: min(excess, left[key]) for key, excess in self.excused.items() if key in left}
 
+    def no_key_has_more_than_it_may(self):
+        held = Counter(ticket.key for ticket in self.ledger.replica.tickets.values() if ticket.key)
+        assert all(count <= KEY_LIMITS[key] for key, count in held.items())
+        assert dict(held) == self._snapshot().key_tickets
+
     def no_waiter_is_lost(self):
         waiters, tickets = self.ledger.replica.waiters, self.ledger.replica.tickets
         assert set(waiters) == set(self.alive)
@@ -232,6 +241,9 @@ class Cluster(Hands):
         snapshot = self._snapshot()
         held = held_places(replica=self.ledger.replica)
         for waiter in self.ledger.replica.waiting():
+            if snapshot.room_of_key(waiter) == 0:
+                assert waiter.reason == "key-limit"
+                continue
             turn = turn_of(waiter=waiter, now=snapshot.now, config=CONFIG, is_weighted=bool(self.weights))
             request = replace(waiter.request(), turn=turn)
             decision = None

@@ -10,6 +10,7 @@ from scheduler.core.ledger import (
     StandAsideChange,
     WaitChange,
 )
+from scheduler.core.line import told_of
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, LoadUnderWay, Ticket, TicketState, intent_key
 from tests.fakes.memory_books import Books, call_of_ticket, call_of_waiter, is_delivered, load_key
@@ -77,7 +78,15 @@ def _owner_refusal(books: Books, change: GrantChange) -> Refusal | None:
         plan = rows.plans.get(change.plan.id)
         if plan is None or (plan.ticket is not None and plan.ticket != change.replaces):
             return Refusal.PLAN_GONE
-    return None
+    return Refusal.KEY_LIMIT if _is_key_full(books, change) else None
+
+
+def _is_key_full(books: Books, change: GrantChange) -> bool:
+    ticket = change.ticket
+    if not ticket.key or ticket.key_limit is None:
+        return False
+    of_key = {other.id for other in books.rows.tickets.values() if other.key == ticket.key}
+    return len(of_key - {change.replaces}) >= ticket.key_limit
 
 
 def _place_refusal(
@@ -183,13 +192,14 @@ def _wait(books: Books, change: WaitChange) -> Refusal | None:
     said, waiter = change.waiter, books.rows.waiters.get(change.waiter.id)
     if waiter is None or not waiter.is_waiting:
         return Refusal.WAITER_GONE
-    is_same = (waiter.model, waiter.server, waiter.action) == (said.model, said.server, said.action)
+    is_same = told_of(waiter) == told_of(said)
     if is_same and not _eta_moved(waiter.eta_s, said.eta_s):
         return None
-    after = replace(waiter, model=said.model, server=said.server, action=said.action, eta_s=said.eta_s)
+    told = {name: getattr(said, name) for name in ("model", "server", "action", "eta_s", "reason")}
+    after = replace(waiter, **told)
     books.put("waiter", waiter.id, after)
     if waiter.model == "" and after.model != "":
-        books.emit("waiting", call_of_waiter(after), reason="gpu-busy", eta_s=after.eta_s, trace=change.trace)
+        books.emit("waiting", call_of_waiter(after), reason=after.reason, eta_s=after.eta_s, trace=change.trace)
     return None
 
 

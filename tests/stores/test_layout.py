@@ -87,10 +87,10 @@ FORM = {
         ServerLearned: "load_mib_per_s call_s success_rate blocked_until failures load_problem",
         Resident: "model footprint_mib context_length last_used spilling queued aliases accelerator_percent",
         Ticket: "id server agent model state started_at footprint_mib evicts priority crew thread phase purpose asked"
-        " action evicted arrived_at granted_at call waiter plan",
+        " action evicted arrived_at granted_at call waiter plan key key_limit",
         LoadUnderWay: "server model footprint_mib started_at evicts",
         Waiter: "id agent candidates arrived_at limit_at tolerance prompt_tokens priority crew thread phase purpose"
-        " plan start_tag model server action eta_s ticket stood_aside",
+        " plan start_tag model server action eta_s ticket stood_aside reason key key_limit",
         Candidate: "model score servers",
         Drain: "model agent victims since waiter",
         Plan: "id agent thread crew created_at ticket trace",
@@ -100,7 +100,7 @@ FORM = {
     "keys": {
         "hash": "barrier drain_of fair: footprint held_intent intent load meta on: probed probing runner server:config"
         " server:learned server:seen waiter weight",
-        "set": "loads:",
+        "set": "loads: of_key:",
         "sorted set": "age:intent age:plan lease:runner lease:ticket lease:waiter",
         "stream": "journal",
     },
@@ -122,4 +122,4 @@ def test_whoever_changes_the_form_raises_its_number() -> None:
         "keys": {kind: " ".join(sorted(names)) for kind, names in keys.items()},
         "packed": re.sub(r"\s+", "", packed).replace("ticket.", "").replace(",", " "),
     }
-    assert (LAYOUT, form) == (1, FORM)
+    assert (LAYOUT, form) == (2, FORM)

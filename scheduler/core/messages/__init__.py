@@ -20,6 +20,7 @@ from scheduler.core.messages.calls import (
     waiter_moves,
     waiting_count,
     waiting_for,
+    waiting_for_key,
 )
 from scheduler.core.messages.choices import (
     call_placed,
@@ -99,5 +100,6 @@ __all__ = (
     "waiter_moves",
     "waiting_count",
     "waiting_for",
+    "waiting_for_key",
     "who",
 )

@@ -44,6 +44,12 @@ def waiting_for(*, model: str) -> str:
     return f"waiting for a GPU with room for {model}"
 
 
+def waiting_for_key(*, limit: int) -> str:
+    """Say that a call waits for another one of its own key, and how many that may have."""
+    calls = "1 call" if limit == 1 else f"{limit} calls"
+    return f"waiting for another call of its key to end: the key may run {calls} at once"
+
+
 def asking() -> str:
     """Say that an agent's call has just come in."""
     return "waiting to be placed"
@@ -71,6 +77,11 @@ def stood_aside(*, reason: str, model: str) -> str:
             return (
                 f"The prompt is longer than the context {model} has on any server. Shorten it, or raise contextLength "
                 f"on a server with memory to spare."
+            )
+        case Reason.KEY_LIMIT:
+            return (
+                "The key's own calls kept running until the waiting limit. Send fewer calls at once, or raise the "
+                "key's number of calls."
             )
         case _:
             return (

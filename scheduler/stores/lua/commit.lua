@@ -3,7 +3,7 @@
 -- KEYS  1 root
 -- ARGV  4.. one change after another, each by its kind:
 --         grant, ticket, load or '', replaced ticket's id or '', plan or '', trace
---         wait, waiter's id, {model, server, action, eta_s}, trace
+--         wait, waiter's id, {model, server, action, eta_s, reason}, trace
 --         drain, server, drain or ''
 --         stand_aside, waiter's id, reason, model, trace
 --         release, ticket's id, what its end teaches of the server ('well', 'blamed', 'neither'), what its caller says as JSON
@@ -37,13 +37,24 @@ local function load_refusal(f, load, asking)
   if taken == nil or taken + load.footprint_mib > usable then return 'no-memory' end
 end
 
+-- Every ticket of a key counts, whatever its state and whether or not the key had a limit when it was given.
+local function is_key_full(ticket, replaced)
+  local limit = some(ticket.key_limit)
+  if ticket.key == '' or limit == nil then return false end
+  local held = redis.call('SCARD', key('of_key:' .. ticket.key))
+  if replaced and get('ticket', replaced).key == ticket.key then held = held - 1 end
+  return held >= limit
+end
+
 local function owner_refusal(ticket, replaced, plan)
   if some(ticket.waiter) and not waiting(ticket.waiter) then return 'waiter-gone' end
   if replaced and not exists('ticket', replaced) then return 'ticket-gone' end
   if exists('ticket', ticket.id) then return 'ticket-gone' end -- an id serves once: this grant was made before
-  if plan == nil then return nil end
-  local stored = get('plan', plan.id)
-  if stored == nil or (some(stored.ticket) and stored.ticket ~= replaced) then return 'plan-gone' end
+  if plan then
+    local stored = get('plan', plan.id)
+    if stored == nil or (some(stored.ticket) and stored.ticket ~= replaced) then return 'plan-gone' end
+  end
+  if is_key_full(ticket, replaced) then return 'key-limit' end
 end
 
 local function refusal(f, ticket, load)
@@ -129,6 +140,7 @@ local function grant(ticket_raw, load_raw, replaced, plan_raw, trace)
     ticket_raw = nil
   end
   put('ticket', ticket.id, ticket, ticket_raw)
+  if ticket.key ~= '' then redis.call('SADD', key('of_key:' .. ticket.key), ticket.id) end
   join_stand(ticket)
   if load then start_load(f, load, load_raw, ticket) end
   if plan then hold_for_plan(plan, plan_raw, ticket) end
@@ -147,13 +159,13 @@ local function wait(id, patch_raw, trace)
   if waiter == nil then return 'waiter-gone' end
   local first = waiter.model == ''
   if waiter.model == patch.model and waiter.server == patch.server and waiter.action == patch.action
-      and not eta_moved(waiter.eta_s, patch.eta_s) then
+      and waiter.reason == patch.reason and not eta_moved(waiter.eta_s, patch.eta_s) then
     return nil
   end
   with(waiter, patch)
   put('waiter', id, waiter)
   if first and waiter.model ~= '' then
-    emit('waiting', with(call_of_waiter(waiter), {reason = 'gpu-busy', eta_s = waiter.eta_s, trace = trace}))
+    emit('waiting', with(call_of_waiter(waiter), {reason = waiter.reason, eta_s = waiter.eta_s, trace = trace}))
   end
 end
 

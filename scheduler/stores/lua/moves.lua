@@ -101,6 +101,7 @@ local function on_drop(listener) dropped = listener end
 local function drop_ticket(ticket)
   remove('ticket', ticket.id)
   redis.call('ZREM', key('lease:ticket'), ticket.id)
+  if ticket.key ~= '' then redis.call('SREM', key('of_key:' .. ticket.key), ticket.id) end
   dropped(ticket)
 end
 
