@@ -43,7 +43,7 @@ class ClaimsBench:
         parser.add_argument("--seconds", type=float, default=5.0, help="how long each rate is measured (default: 5)")
         parser.add_argument("--callers", type=int, default=32, help="callers of the one process (default: 32)")
         parser.add_argument(
-            "--attempts", type=int, default=50_000, help="claims while every grant is counted (default: 50000)"
+            "--attempts", type=int, default=1_000_000, help="claims while every grant is counted (default: a million)"
         )
 
     def run(self, *, options: Mapping[str, Any], progress: Progress) -> Sequence[Figure]:
