@@ -20,7 +20,8 @@ def test_every_case_is_measured_and_written(tmp_path):
         stdout=printed, stderr=io.StringIO(),
     )  # fmt: skip
 
-    figures = json.loads(path.read_text())["figures"]
+    (document,) = json.loads(path.read_text())
+    figures = document["figures"]
     assert list(dict.fromkeys(figure["case"] for figure in figures)) == [
         "a warm slot is free, 3 servers",
         "a warm slot is free, 6 servers",
