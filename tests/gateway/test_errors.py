@@ -1,0 +1,146 @@
+"""Errors in the shape of each dialect."""
+
+import json
+
+import pytest
+
+from kubemoot_web.gateway.dialects import Dialect
+from kubemoot_web.gateway.errors import KINDS, engine_refusal, error_answer, error_frame
+
+OPENAI, OLLAMA, ANTHROPIC = Dialect.OPENAI, Dialect.OLLAMA, Dialect.ANTHROPIC
+
+
+def answer(dialect, code, **more):
+    """Make an error with its body read and its headers as a mapping."""
+    status, headers, body = error_answer(dialect, code, "Said so.", **more)
+    assert dict(headers)[b"content-length"] == str(len(body)).encode()
+    kept = {
+        name.decode(): value.decode() for name, value in headers if name not in (b"content-length", b"content-type")
+    }
+    return status, kept, json.loads(body)
+
+
+def test_the_openai_shape():
+    assert answer(OPENAI, "model-not-found", param="model") == (
+        404,
+        {"x-should-retry": "false", "x-kubemoot-reason": "model-not-found"},
+        {
+            "error": {
+                "message": "Said so.",
+                "type": "not_found_error",
+                "param": "model",
+                "code": "model-not-found",
+            }
+        },
+    )
+
+
+def test_the_ollama_shape_is_a_text():
+    assert answer(OLLAMA, "prompt-too-large") == (
+        422,
+        {"x-should-retry": "false", "x-kubemoot-reason": "prompt-too-large"},
+        {"error": "Said so."},
+    )
+
+
+def test_the_anthropic_shape_has_statuses_of_its_own():
+    assert answer(ANTHROPIC, "gpu-busy", retry_after_s=3) == (
+        529,
+        {"x-should-retry": "true", "x-kubemoot-reason": "gpu-busy", "retry-after": "3"},
+        {"type": "error", "error": {"type": "overloaded_error", "message": "Said so."}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "openai", "anthropic"),
+    [
+        ("gpu-busy", (503, "overloaded_error"), (529, "overloaded_error")),
+        ("model-too-large", (422, "invalid_request_error"), (400, "invalid_request_error")),
+        ("prompt-too-large", (422, "invalid_request_error"), (400, "invalid_request_error")),
+        ("queue-full", (503, "overloaded_error"), (529, "overloaded_error")),
+        ("queue-timeout", (503, "overloaded_error"), (529, "overloaded_error")),
+        ("queue-cleared", (503, "overloaded_error"), (529, "overloaded_error")),
+        ("model-not-found", (404, "not_found_error"), (404, "not_found_error")),
+        ("unauthorized", (401, "authentication_error"), (401, "authentication_error")),
+        ("forbidden", (403, "permission_error"), (403, "permission_error")),
+        ("too-large-body", (413, "invalid_request_error"), (413, "request_too_large")),
+        ("engine-unreachable", (502, "api_error"), (500, "api_error")),
+        ("engine-error", (502, "api_error"), (500, "api_error")),
+        ("stream-truncated", (502, "api_error"), (500, "api_error")),
+        ("ledger-unavailable", (503, "overloaded_error"), (529, "overloaded_error")),
+        ("bad-request", (400, "invalid_request_error"), (400, "invalid_request_error")),
+    ],
+)
+def test_statuses_and_types(code, openai, anthropic):
+    status, _, body = answer(OPENAI, code)
+    assert (status, body["error"]["type"], body["error"]["code"]) == (*openai, code)
+    status, _, body = answer(ANTHROPIC, code)
+    assert (status, body["error"]["type"]) == anthropic
+
+
+@pytest.mark.parametrize("code", list(KINDS))
+def test_no_library_sends_a_call_again_without_being_told_when(code):
+    """C65: libraries repeat 429 and 500 upwards by themselves, at once, three times."""
+    _, headers, _ = answer(OPENAI, code)
+
+    assert headers["x-should-retry"] == "false"
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "retry"),
+    [
+        ("gpu-busy", {"retry_after_s": 7}, "true"),
+        ("gpu-busy", {"retry_after_s": 7, "may_retry": False}, "false"),
+        ("engine-error", {"retry_after_s": 7}, "false"),
+        ("engine-error", {"may_retry": True}, "true"),
+        ("model-too-large", {"retry_after_s": 7}, "false"),
+    ],
+)
+def test_a_library_may_come_again_where_time_helps(code, more, retry):
+    assert answer(OPENAI, code, **more)[1]["x-should-retry"] == retry
+
+
+@pytest.mark.parametrize(
+    ("seconds", "header"),
+    [(0, "1"), (-5, "1"), (0.2, "1"), (1, "1"), (1.2, "2"), (7, "7"), (1e30, "86400"), (float("nan"), "86400")],
+)
+def test_the_wait_is_whole_seconds_and_never_none(seconds, header):
+    """C64: of what clients make of fractions, dates and negatives, nobody can be sure."""
+    assert answer(OPENAI, "gpu-busy", retry_after_s=seconds)[1]["retry-after"] == header
+
+
+@pytest.mark.parametrize(
+    ("dialect", "stream", "frame"),
+    [
+        (OPENAI, True, b'data: {"error":{"message":"No.","type":"api_error","param":null,"code":"engine-error"}}\n\n'),
+        (OPENAI, False, b'{"error":{"message":"No.","type":"api_error","param":null,"code":"engine-error"}}'),
+        (OLLAMA, True, b'{"error":"No."}\n'),
+        (OLLAMA, False, b'{"error":"No."}'),
+        (
+            ANTHROPIC,
+            True,
+            b'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"No."}}\n\n',
+        ),
+        (ANTHROPIC, False, b'{"type":"error","error":{"type":"api_error","message":"No."}}'),
+    ],
+)
+def test_after_the_status_an_error_travels_in_the_body(dialect, stream, frame):
+    assert error_frame(dialect, stream, "engine-error", "No.") == frame
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"error":"no such option"}', "no such option"),
+        (b'{"error":{"message":"no such option","type":"x"}}', "no such option"),
+        (b'{"object":"error","message":"no such option"}', "no such option"),
+        (b"<html>", "the engine refused the call and did not say why"),
+        (b"", "the engine refused the call and did not say why"),
+        (b"[" * 100_000, "the engine refused the call and did not say why"),
+    ],
+)
+def test_an_engines_own_words_are_passed_on_in_the_callers_dialect(body, words):
+    status, headers, written = engine_refusal(OLLAMA, 400, body)
+
+    assert (status, json.loads(written)) == (400, {"error": words})
+    assert (b"x-kubemoot-reason", b"engine-refused") in headers
