@@ -17,6 +17,8 @@ NAMED = 3
 def capped(*, principal: Principal, call: Call) -> Call:
     """Make of a call what the key allows of it: candidates left out, an interactive call made a background one.
 
+    It says from then on whose call it is, so that the ledger can count how many the key has running.
+
     Raises:
         Forbidden: the key allows nothing of it.
     """
@@ -25,6 +27,8 @@ def capped(*, principal: Principal, call: Call) -> Call:
         call,
         candidates=allowed(principal=principal, candidates=call.candidates),
         priority=class_of(principal=principal, wanted=call.priority),
+        key=principal.key,
+        key_limit=principal.max_calls,
     )
 
 

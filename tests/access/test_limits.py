@@ -27,6 +27,10 @@ def test_a_key_without_limits_changes_nothing():
     assert capped(principal=key(), call=call()) == call()
 
 
+def test_a_call_says_whose_it_is_and_how_many_of_them_may_run():
+    assert capped(principal=key(key="0123456789ab", max_calls=3), call=call()) == call(key="0123456789ab", key_limit=3)
+
+
 @pytest.mark.parametrize(
     ("models", "left"),
     [

@@ -86,3 +86,14 @@ async def test_a_plan_is_made_with_the_models_of_the_key(caller):
     assert answer.json()["held"] is True
     (ticket,) = (await replica()).tickets.values()
     assert ticket.model == "qwen3:8b"
+
+
+async def test_a_key_with_a_cap_of_one_call_at_once_waits_for_its_own_first(caller):
+    """The server has another model warm and free: what is in the way is the key alone."""
+    robot = await caller("call", max_calls=1)
+    first = await robot.post("/tickets", {"model": "qwen3:8b", "wait": 0})
+
+    second = await robot.post("/tickets", {"model": "qwen3:14b", "wait": 0})
+    other = await (await caller("call")).post("/tickets", {"model": "qwen3:14b", "wait": 0})
+
+    assert [each.status_code for each in (first, second, other)] == [201, 202, 201]
