@@ -114,7 +114,7 @@ def test_who_waits_for_a_slot_is_counted_at_the_copy():
 
     shown = card(("ticket", "t1", ticket()), ("waiter", "w1", queued), server=record(residents=[copy()]))
 
-    assert [one.queue for one in shown.copies] == ["1 call waits for a slot"]
+    assert [one.queue for one in shown.copies] == ["1 call waits"]
 
 
 def test_two_names_of_the_same_weights_are_one_copy():

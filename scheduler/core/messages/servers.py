@@ -141,10 +141,10 @@ def slots_free(*, count: int, is_idle: bool) -> str:
 
 
 def slot_queue(*, count: int) -> str:
-    """Say how many calls wait for a slot of a copy."""
+    """Say, beside a copy and its slots, how many calls wait for one."""
     if not count:
         return ""
-    return f"{count} {'call waits' if count == 1 else 'calls wait'} for a slot"
+    return f"{count} {'call waits' if count == 1 else 'calls wait'}"
 
 
 def server_doing(*, running: int, held: int, loading: int) -> str:
