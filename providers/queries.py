@@ -1,11 +1,11 @@
 """Read side: rows -> values. Synchronous; asynchronous callers wrap a function whole, so that it is one trip."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from providers.core.endpoint_key import endpoint_base
 from providers.core.model_names import normalise
-from providers.core.naming import bound_server, server_name
+from providers.core.naming import bound_server, server_name, split_server_name
 from providers.core.specs import ModelSpec, ServerSpec
 from providers.core.types import EngineKind
 from providers.models import Model, ModelServer
@@ -17,6 +17,18 @@ def servers() -> tuple[ServerSpec, ...]:
         _server(namespace, name, spec)
         for namespace, name, spec in ModelServer.objects.values_list("namespace", "name", "spec")
     )
+
+
+def endpoint_keys(*, servers: Collection[str]) -> dict[str, str]:
+    """Map servers to the identity of their endpoint, those that are registered and have one."""
+    bare = {split_server_name(server)[1] for server in servers}
+    rows = ModelServer.objects.filter(name__in=bare)
+    keys = {
+        server_name(namespace=namespace, name=name): key
+        for namespace, name, key in rows.values_list("namespace", "name", "endpoint_key")
+        if key is not None
+    }
+    return {server: keys[server] for server in servers if server in keys}
 
 
 def models() -> tuple[ModelSpec, ...]:

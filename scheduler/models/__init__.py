@@ -1,5 +1,6 @@
 """Tables of crews, agents and policies, and the history of calls and servers."""
 
+from scheduler.models.attempts import Attempt
 from scheduler.models.calls import Call, JournalCursor
 from scheduler.models.crews import Agent, Crew, PromptModule
 from scheduler.models.policies import CrewSchedulingPolicy, MootArchetype
@@ -7,6 +8,7 @@ from scheduler.models.servers import ServerEvent
 
 __all__ = [
     "Agent",
+    "Attempt",
     "Call",
     "Crew",
     "CrewSchedulingPolicy",

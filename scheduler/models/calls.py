@@ -26,6 +26,10 @@ class Call(models.Model):
     finished_at = models.DateTimeField(null=True)
     prompt_tokens = models.PositiveBigIntegerField(null=True)
     completion_tokens = models.PositiveBigIntegerField(null=True)
+    key = models.CharField(max_length=64, blank=True)
+    outcome = models.CharField(max_length=20, blank=True)
+    first_byte_at = models.DateTimeField(null=True)
+    attempts = models.PositiveIntegerField(default=1)
 
     class Meta:
         ordering = ("-arrived_at", "-id")

@@ -1,5 +1,13 @@
 """Read side: rows -> values. Synchronous; asynchronous callers wrap a function whole, so that it is one trip."""
 
+from scheduler.queries.attempts import (
+    ATTEMPT_FIELDS,
+    ATTEMPT_TIMES,
+    attempt_page,
+    attempt_record,
+    attempts_of,
+    newest_attempts,
+)
 from scheduler.queries.history import (
     CALL_FIELDS,
     CALL_TIMES,
@@ -36,6 +44,8 @@ from scheduler.queries.registered import (
 )
 
 __all__ = (
+    "ATTEMPT_FIELDS",
+    "ATTEMPT_TIMES",
     "CALL_FIELDS",
     "CALL_TIMES",
     "SERVER_EVENT_FIELDS",
@@ -45,6 +55,9 @@ __all__ = (
     "agent_ranking",
     "agent_row",
     "agents_using",
+    "attempt_page",
+    "attempt_record",
+    "attempts_of",
     "call_page",
     "call_record",
     "calls",
@@ -58,6 +71,7 @@ __all__ = (
     "model_names",
     "model_objects",
     "named_candidate",
+    "newest_attempts",
     "one_call",
     "recent_calls",
     "server_events",

@@ -12,12 +12,13 @@ from typing import Any
 from django.db.models import CharField, Count, F, Q, QuerySet, Subquery
 from django.db.models.functions import Cast, Substr
 
+from scheduler.core.attempt_history import AttemptOutcome, split_attempt_id
 from scheduler.core.call_history import CallPage, CallRecord, CallState
 from scheduler.core.server_history import ServerEventKind, ServerEventRecord
 from scheduler.models import Call, ServerEvent
 
 CALL_FIELDS = tuple(field.name for field in fields(CallRecord))
-CALL_TIMES = ("arrived_at", "granted_at", "started_at", "finished_at")
+CALL_TIMES = ("arrived_at", "granted_at", "started_at", "first_byte_at", "finished_at")
 SERVER_EVENT_FIELDS = tuple(field.name for field in fields(ServerEventRecord))
 LONGEST_CALL_S = 7200
 """How long before a moment a call may have arrived that still runs then."""
@@ -55,8 +56,8 @@ def recent_calls(*, limit: int) -> tuple[CallRecord, ...]:
 
 
 def one_call(*, id: str) -> CallRecord | None:
-    """Read one call with its decision."""
-    row = Call.objects.filter(id=id).first()
+    """Read one call with its decision; the name of any of its attempts finds it too."""
+    row = Call.objects.filter(id=split_attempt_id(id)[0]).first()
     return None if row is None else call_record(row)
 
 
@@ -65,7 +66,12 @@ def call_record(row: Call, *, with_decision: bool = True) -> CallRecord:
     names = CALL_FIELDS if with_decision else tuple(name for name in CALL_FIELDS if name != "decision")
     values: dict[str, Any] = {name: getattr(row, name) for name in names}
     times = {name: _seconds(values[name]) for name in CALL_TIMES}
-    return CallRecord(**(values | times | {"state": CallState(row.state), "evicted": tuple(row.evicted)}))
+    plain = {
+        "state": CallState(row.state),
+        "outcome": AttemptOutcome(row.outcome) if row.outcome else None,
+        "evicted": tuple(row.evicted),
+    }
+    return CallRecord(**(values | times | plain))
 
 
 def calls_by_hour(*, model: str, since: float) -> dict[float, int]:

@@ -1,6 +1,6 @@
 """The history port on the database: journal entries become rows, once each, and old rows go."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,6 +8,7 @@ from asgiref.sync import sync_to_async
 from django.db import transaction
 from django.db.models import QuerySet
 
+from scheduler.core.attempt_history import split_attempt_id
 from scheduler.core.call_history import CallRecord, fold
 from scheduler.core.ledger import JournalEntry
 from scheduler.core.server_history import ServerEventKind, ServerEventRecord, is_news, server_event_of
@@ -22,6 +23,7 @@ from scheduler.queries import (
     server_events_before,
     servers_with_events,
 )
+from scheduler.stores.attempts import forget_attempts, write_attempts
 
 
 class OrmHistory:
@@ -58,6 +60,7 @@ class OrmHistory:
             fresh = [entry for entry in entries if _position(entry.id) > _position(row.entry)]
             if fresh:
                 _write_calls(fresh)
+                write_attempts(fresh)
                 _write_server_events(fresh)
                 row.entry = fresh[-1].id
                 row.save()
@@ -66,11 +69,12 @@ class OrmHistory:
 
 
 def _write_calls(entries: Sequence[JournalEntry]) -> None:
-    named = {str(event["call"]) for entry in entries for event in entry.events if event.get("call")}
+    """Fold entries into the rows of their calls: those of every attempt go into the one row of its call."""
+    named = {_call_of(event) for entry in entries for event in entry.events if event.get("call")}
     records = {call.id: call_record(call) for call in Call.objects.filter(id__in=named)}
     for entry in entries:
         for event in entry.events:
-            call = str(event.get("call") or "")
+            call = _call_of(event)
             record = fold(record=records.get(call), event=event, at=entry.at)
             if record is not None:
                 records[call] = record
@@ -81,6 +85,10 @@ def _write_calls(entries: Sequence[JournalEntry]) -> None:
         update_fields=[name for name in CALL_FIELDS if name != "id"],
         batch_size=200,
     )
+
+
+def _call_of(event: Mapping[str, object]) -> str:
+    return split_attempt_id(str(event.get("call") or ""))[0]
 
 
 def _write_server_events(entries: Sequence[JournalEntry]) -> None:
@@ -103,7 +111,10 @@ def _write_server_events(entries: Sequence[JournalEntry]) -> None:
 
 def _forget(*, before: float, most: int) -> int:
     """Each kind in a step of its own: on a database with one writer nobody waits for both."""
-    calls, _ = Call.objects.filter(pk__in=_oldest(calls_before(before=before), most)).delete()
+    oldest = _oldest(calls_before(before=before), most)
+    with transaction.atomic():
+        forget_attempts(oldest)
+        calls, _ = Call.objects.filter(pk__in=oldest).delete()
     events = 0
     for server in servers_with_events():
         old = _oldest(server_events_before(server=server, before=before), most - events)
@@ -125,7 +136,9 @@ def _position(entry: str) -> tuple[int, int]:
 def _row(record: CallRecord) -> Call:
     values: dict[str, Any] = {name: getattr(record, name) for name in CALL_FIELDS}
     times = {name: _time(values[name]) for name in CALL_TIMES}
-    return Call(**(values | times | {"state": record.state.value, "evicted": list(record.evicted)}))
+    outcome = "" if record.outcome is None else record.outcome.value
+    plain = {"state": record.state.value, "outcome": outcome, "evicted": list(record.evicted)}
+    return Call(**(values | times | plain))
 
 
 def _event_row(record: ServerEventRecord) -> ServerEvent:

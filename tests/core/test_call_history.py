@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from scheduler.core.attempt_history import AttemptOutcome
 from scheduler.core.call_history import CallRecord, CallState, fold
 
 GRANTED = CallRecord(
@@ -28,8 +29,10 @@ def test_a_caller_that_has_not_got_its_place_yet_waits_again_when_the_place_goes
 
 def test_a_caller_that_fell_silent_before_it_took_its_place_does_not_wait_for_ever():
     """After a killed web process pages went on telling of waiting calls that nobody made any more."""
-    assert lapsed(waiter="c1") == replace(GRANTED, state=CallState.LAPSED, finished_at=30.0)
+    expired = AttemptOutcome.EXPIRED
+    assert lapsed(waiter="c1") == replace(GRANTED, state=CallState.LAPSED, outcome=expired, finished_at=30.0)
 
 
 def test_a_running_call_whose_lease_ended_has_lost_its_place():
-    assert lapsed(reason="lease") == replace(GRANTED, state=CallState.LAPSED, reason="lease", finished_at=30.0)
+    lost = replace(GRANTED, state=CallState.LAPSED, outcome=AttemptOutcome.EXPIRED, reason="lease", finished_at=30.0)
+    assert lapsed(reason="lease") == lost

@@ -1,0 +1,42 @@
+"""History of attempts: each contact with a server that a call asked for, beside the call itself."""
+
+from django.db import models
+
+
+class Attempt(models.Model):
+    """One attempt of a call, from its queue to its end. There is no field for a text of anybody."""
+
+    id = models.CharField(primary_key=True, max_length=80)
+    call = models.CharField(max_length=64)
+    number = models.PositiveIntegerField()
+    agent = models.CharField(max_length=320)
+    crew = models.CharField(max_length=320, blank=True)
+    purpose = models.CharField(max_length=64, blank=True)
+    priority = models.CharField(max_length=16)
+    key = models.CharField(max_length=64, blank=True)
+    model = models.CharField(max_length=320, blank=True)
+    server = models.CharField(max_length=320, blank=True)
+    endpoint = models.CharField(max_length=2300, blank=True)
+    queued_at = models.DateTimeField()
+    admitted_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    first_byte_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    outcome = models.CharField(max_length=20, blank=True)
+    status = models.PositiveIntegerField(null=True)
+    prompt_tokens = models.PositiveBigIntegerField(null=True)
+    completion_tokens = models.PositiveBigIntegerField(null=True)
+
+    class Meta:
+        ordering = ("-queued_at", "-id")
+        indexes = (
+            models.Index(fields=("-queued_at", "-id"), name="attempt_newest_first"),
+            models.Index(fields=("server", "-queued_at", "-id"), name="attempt_by_server"),
+            models.Index(fields=("endpoint", "-queued_at", "-id"), name="attempt_by_endpoint"),
+            models.Index(fields=("outcome", "-queued_at", "-id"), name="attempt_by_outcome"),
+            models.Index(fields=("call", "number"), name="attempt_by_call"),
+        )
+
+    def __str__(self) -> str:
+        """Name the attempt."""
+        return f"{self.id} {self.server} {self.outcome}".rstrip()
