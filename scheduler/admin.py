@@ -3,7 +3,16 @@
 from django.contrib import admin
 
 from providers.admin import ReadOnlyAdmin, ResourceAdmin
-from scheduler.models import Agent, Call, Crew, CrewSchedulingPolicy, MootArchetype, PromptModule, ServerEvent
+from scheduler.models import (
+    Agent,
+    Attempt,
+    Call,
+    Crew,
+    CrewSchedulingPolicy,
+    MootArchetype,
+    PromptModule,
+    ServerEvent,
+)
 
 admin.site.register(Crew, ResourceAdmin)
 admin.site.register(PromptModule, ResourceAdmin)
@@ -36,10 +45,22 @@ class CrewSchedulingPolicyAdmin(ReadOnlyAdmin):
 class CallAdmin(ReadOnlyAdmin):
     """Calls, newest first, as the journal told them. There is never a word of a prompt."""
 
-    list_display = ("arrived_at", "agent", "model", "server", "action", "state", "reason")
-    list_filter = ("state", "action", "priority")
+    list_display = ("arrived_at", "agent", "model", "server", "action", "state", "outcome", "reason")
+    list_filter = ("state", "outcome", "action", "priority")
     search_fields = ("id", "agent", "crew", "model", "server", "thread")
     date_hierarchy = "arrived_at"
+    show_full_result_count = False
+    list_per_page = 50
+
+
+@admin.register(Attempt)
+class AttemptAdmin(ReadOnlyAdmin):
+    """Attempts of calls, newest first: what each contact with a server came to."""
+
+    list_display = ("queued_at", "call", "number", "server", "model", "outcome", "status", "key")
+    list_filter = ("outcome", "priority")
+    search_fields = ("call", "agent", "crew", "model", "server", "key")
+    date_hierarchy = "queued_at"
     show_full_result_count = False
     list_per_page = 50
 

@@ -6,6 +6,7 @@ from kubemoot_web.access import REST_AUTH
 from kubemoot_web.api import (
     agents,
     apply,
+    attempts,
     calls,
     cluster,
     decide,
@@ -29,6 +30,6 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 errors.register(api)
-for subject in (resources, apply, cluster, decide, agents, plans, tickets, waiters, calls):
+for subject in (resources, apply, cluster, decide, agents, plans, tickets, waiters, calls, attempts):
     name = subject.__name__.rsplit(".", 1)[1]
     api.add_router(f"/{name}", subject.router, tags=[name])
