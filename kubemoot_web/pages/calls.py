@@ -12,7 +12,8 @@ from kubemoot_web.board.details.filters import Filters, filters_of
 from kubemoot_web.pages.looking import HAVE, Page, look, people_only
 from scheduler import bootstrap, queries
 from scheduler.bootstrap import Runtime
-from scheduler.core.call_history import CallPage
+from scheduler.core.attempt_history import AttemptRecord
+from scheduler.core.call_history import CallPage, CallRecord
 
 CALLS = Page(template="details/calls.html", parts={"calls-list": "details/_calls.html"})
 CALL = Page(
@@ -21,6 +22,7 @@ CALL = Page(
         "call-state": "details/_call_state.html",
         "call-bar": "details/_call_bar.html",
         "call-waits": "details/_call_waits.html",
+        "call-attempts": "details/_call_attempts.html",
         "call-decision": "details/_call_decision.html",
         "call-facts": "details/_call_facts.html",
     },
@@ -53,11 +55,18 @@ async def call(request: HttpRequest, id: str) -> HttpResponseBase:
     """Show one call."""
 
     async def draw(rt: Runtime) -> Mapping[str, Any] | None:
-        known = await sync_to_async(queries.one_call)(id=id)
-        sheet = call_sheet_of(call=known, id=id, replica=rt.ledger.replica, config=rt.config, now=rt.now())
+        known, attempts = await sync_to_async(_one)(id)
+        sheet = call_sheet_of(
+            call=known, attempts=attempts, id=id, replica=rt.ledger.replica, config=rt.config, now=rt.now()
+        )
         return None if sheet is None else {"sheet": sheet}
 
     return await look(request, page=CALL, draw=draw)
+
+
+def _one(id: str) -> tuple[CallRecord | None, tuple[AttemptRecord, ...]]:
+    known = queries.one_call(id=id)
+    return known, () if known is None else queries.attempts_of(call=known.id)
 
 
 def _page(filters: Filters, now: float) -> CallPage:

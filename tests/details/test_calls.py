@@ -1,5 +1,7 @@
 """Calls: their parts in seconds, their filters, one of them with everything about it."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from kubemoot_web.board.details.call import Fact, call_sheet_of
@@ -8,6 +10,7 @@ from kubemoot_web.board.details.filters import Filters, filters_of
 from kubemoot_web.board.details.parts import Part, parts_of
 from kubemoot_web.board.marks import Palette
 from kubemoot_web.board.times import moment
+from scheduler.core.attempt_history import AttemptRecord
 from scheduler.core.call_history import CallRecord, CallState
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.types import TicketState
@@ -138,9 +141,11 @@ def test_what_is_not_understood_is_said_and_not_used():
     assert filters_of({"agent": "a/b"}).address(before="c9") == "?agent=a%2Fb&before=c9"
 
 
-def sheet(*rows, call: CallRecord | None = None, id: str = "c1"):
+def sheet(*rows, call: CallRecord | None = None, id: str = "c1", attempts: Sequence[AttemptRecord] = ()):
     """Show a call on a cluster of these documents."""
-    return call_sheet_of(call=call, id=id, replica=replica_of(*rows), config=SchedulerConfig(), now=NOON + 40)
+    return call_sheet_of(
+        call=call, attempts=attempts, id=id, replica=replica_of(*rows), config=SchedulerConfig(), now=NOON + 40
+    )
 
 
 def test_a_call_tells_its_time_its_decision_and_its_facts():

@@ -1,16 +1,20 @@
 """One call: its parts on a bar, its decision with the options, and, while it waits, where it stands."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from kubemoot_web.board.choices import TONES, Choice, Weighed, choices_of, weighed_of
+from kubemoot_web.board.details.attempts import AttemptRow, attempt_rows_of
 from kubemoot_web.board.details.parts import GOING_ON, Part, lengths_of, parts_of
 from kubemoot_web.board.details.waiting import Helped, helped_of
 from kubemoot_web.board.line import waiting_row
 from kubemoot_web.board.marks import Mark, palette_of
 from kubemoot_web.board.times import Moment, moment
 from scheduler.core import messages
+from scheduler.core.attempt_history import AttemptRecord, attempt_id
 from scheduler.core.call_history import CallRecord, CallState
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.messages.attempts import OUTCOMES
 from scheduler.core.messages.history import call_bar, not_written_yet, nothing_weighed, weighed_at_selection
 from scheduler.core.replica import Replica
 from scheduler.core.standing import standing_of
@@ -47,12 +51,19 @@ class CallSheet:
     evicted: tuple[Mark, ...]
     options: tuple[Weighed, ...]
     weighed: str
+    attempts: tuple[AttemptRow, ...]
     waits: Helped | None
     news: str
 
 
 def call_sheet_of(
-    *, call: CallRecord | None, id: str, replica: Replica, config: SchedulerConfig, now: float
+    *,
+    call: CallRecord | None,
+    attempts: Sequence[AttemptRecord],
+    id: str,
+    replica: Replica,
+    config: SchedulerConfig,
+    now: float,
 ) -> CallSheet | None:
     """Show a call that history knows, or that has just come in and stands in the ledger alone; None for any other."""
     known = call or _from_ledger(id=id, replica=replica)
@@ -79,7 +90,8 @@ def call_sheet_of(
         evicted=tuple(palette.mark(model) for model in known.evicted),
         options=options,
         weighed=_weighed(known),
-        waits=_waits(id=id, replica=replica, config=config, now=now),
+        attempts=attempt_rows_of(attempts=attempts),
+        waits=_waits(id=attempt_id(call=known.id, number=known.attempts), replica=replica, config=config, now=now),
         news="" if call is not None else not_written_yet(),
     )
 
@@ -129,6 +141,7 @@ def _times(call: CallRecord) -> tuple[tuple[str, Moment | None], ...]:
         ("came in", call.arrived_at),
         ("got its place", call.granted_at),
         ("began to run", call.started_at),
+        ("first byte", call.first_byte_at),
         ("ended", call.finished_at),
     )
     return tuple((name, moment(at)) for name, at in times if at is not None)
@@ -140,6 +153,8 @@ def _facts(call: CallRecord) -> tuple[Fact, ...]:
         "phase": call.phase,
         "purpose": call.purpose,
         "thread": call.thread,
+        "key": call.key,
+        "how it ended": "" if call.outcome is None else OUTCOMES[call.outcome],
         "prompt tokens": "" if call.prompt_tokens is None else f"{call.prompt_tokens:,}",
         "completion tokens": "" if call.completion_tokens is None else f"{call.completion_tokens:,}",
         "reason": call.reason,

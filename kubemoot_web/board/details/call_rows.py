@@ -10,6 +10,7 @@ from kubemoot_web.board.marks import Mark, Palette
 from kubemoot_web.board.times import Moment, moment
 from scheduler.core import messages
 from scheduler.core.call_history import CallRecord
+from scheduler.core.messages.attempts import call_about
 
 LEAST_S = 1.0
 """The shortest time that a whole bar stands for."""
@@ -28,6 +29,7 @@ class CallRow:
     action: str
     state: str
     tone: str
+    about: str
     parts: tuple[Part, ...]
 
 
@@ -46,6 +48,7 @@ def rows_of(*, calls: Sequence[CallRecord], palette: Palette, now: float) -> tup
             action=call.action,
             state=messages.call_state(state=call.state),
             tone=TONES[call.state],
+            about=call_about(purpose=call.purpose, key=call.key, attempts=call.attempts, outcome=call.outcome),
             parts=parts_of(call=call, now=now, whole_s=longest),
         )
         for call in calls
