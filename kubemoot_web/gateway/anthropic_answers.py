@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from kubemoot_web.gateway.readers import count_of, functions_of
+
 _encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 REASONS: Final = {"length": "max_tokens"}
 
@@ -95,7 +97,6 @@ def message_body(*, id: str, model: str) -> Callable[[dict[str, Any]], bytes]:
 
 def tool_uses(message: dict[str, Any], *, id: str, first: int) -> list[dict[str, Any]]:
     """Say the tool calls of a message; their ids follow from the call's own id, so that they are the same each time."""
-    functions = [call.get("function") or {} for call in message.get("tool_calls") or () if isinstance(call, dict)]
     return [
         {
             "type": "tool_use",
@@ -103,7 +104,7 @@ def tool_uses(message: dict[str, Any], *, id: str, first: int) -> list[dict[str,
             "name": each.get("name") or "",
             "input": each.get("arguments") or {},
         }
-        for index, each in enumerate(functions, start=first)
+        for index, each in enumerate(functions_of(message), start=first)
     ]
 
 
@@ -115,8 +116,8 @@ def stop_reason(document: dict[str, Any], *, has_calls: bool) -> str:
 def usage(document: dict[str, Any]) -> dict[str, int]:
     """Say what a message took."""
     return {
-        "input_tokens": document.get("prompt_eval_count") or 0,
-        "output_tokens": document.get("eval_count") or 0,
+        "input_tokens": count_of(document.get("prompt_eval_count")) or 0,
+        "output_tokens": count_of(document.get("eval_count")) or 0,
     }
 
 

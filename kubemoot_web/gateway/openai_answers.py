@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kubemoot_web.gateway.readers import count_of, functions_of
+
 _encode: Final = json.JSONEncoder(separators=(",", ":")).encode
 FINAL: Final = b"data: [DONE]\n\n"
 FINGERPRINT: Final = "fp_ollama"
@@ -128,12 +130,12 @@ def embedding_body(frame: Frame, *, as_base64: bool) -> Callable[[dict[str, Any]
     """Make the writer of a list of embeddings: numbers, or the same in base64."""
 
     def write(document: dict[str, Any]) -> bytes:
-        vectors = document.get("embeddings") or []
+        vectors = document.get("embeddings")
         data = [
             {"object": "embedding", "index": index, "embedding": _packed(vector) if as_base64 else vector}
-            for index, vector in enumerate(vectors)
+            for index, vector in enumerate(vectors if isinstance(vectors, list) else ())
         ]
-        tokens = document.get("prompt_eval_count") or 0
+        tokens = count_of(document.get("prompt_eval_count")) or 0
         took = {"prompt_tokens": tokens, "total_tokens": tokens}
         return _encode({"object": "list", "data": data, "model": frame.model, "usage": took}).encode()
 
@@ -142,8 +144,6 @@ def embedding_body(frame: Frame, *, as_base64: bool) -> Callable[[dict[str, Any]
 
 def tool_calls(message: Any, *, id: str, first: int) -> list[dict[str, Any]]:
     """Say the tool calls of a message; their ids follow from the call's own id, so that they are the same each time."""
-    given = message.get("tool_calls") if isinstance(message, dict) else None
-    functions = [call.get("function") or {} for call in given or () if isinstance(call, dict)]
     return [
         {
             "index": index,
@@ -151,7 +151,7 @@ def tool_calls(message: Any, *, id: str, first: int) -> list[dict[str, Any]]:
             "type": "function",
             "function": {"name": each.get("name") or "", "arguments": _encode(each.get("arguments") or {})},
         }
-        for index, each in enumerate(functions, start=first)
+        for index, each in enumerate(functions_of(message), start=first)
     ]
 
 
@@ -164,7 +164,7 @@ def finish_reason(document: dict[str, Any], *, has_calls: bool) -> str:
 
 def usage(document: dict[str, Any]) -> dict[str, int]:
     """Say what an answer took."""
-    prompt, completion = document.get("prompt_eval_count") or 0, document.get("eval_count") or 0
+    prompt, completion = count_of(document.get("prompt_eval_count")) or 0, count_of(document.get("eval_count")) or 0
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
@@ -190,5 +190,7 @@ def _usage_event(head: dict[str, Any], document: dict[str, Any] | None) -> bytes
     return b"data: " + _encode({**head, "choices": [], "usage": usage(document)}).encode() + b"\n\n"
 
 
-def _packed(vector: list[float]) -> str:
+def _packed(vector: Any) -> Any:
+    if not isinstance(vector, list) or not all(isinstance(each, int | float) for each in vector):
+        return vector
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()

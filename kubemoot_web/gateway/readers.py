@@ -73,11 +73,11 @@ class Lines:
 
 def told_by_ollama(document: dict[str, Any], *, end: CallEnd) -> Verdict:
     """Read what an answer took from the last document of Ollama's own wire."""
-    load_ns = _count(document.get("load_duration"))
+    load_ns = count_of(document.get("load_duration"))
     return Verdict(
         end=end,
-        prompt_tokens=_count(document.get("prompt_eval_count")),
-        completion_tokens=_count(document.get("eval_count")),
+        prompt_tokens=count_of(document.get("prompt_eval_count")),
+        completion_tokens=count_of(document.get("eval_count")),
         load_s=None if load_ns is None else load_ns / NANOSECONDS,
     )
 
@@ -88,10 +88,18 @@ def told_by_usage(usage: Any, *, end: CallEnd) -> Verdict:
         return Verdict(end=end)
     return Verdict(
         end=end,
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
+        prompt_tokens=count_of(usage.get("prompt_tokens")),
+        completion_tokens=count_of(usage.get("completion_tokens")),
     )
 
 
-def _count(value: Any) -> int | None:
+def functions_of(message: Any) -> list[dict[str, Any]]:
+    """Find the functions that a message of Ollama's own wire calls."""
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return [each for each in functions if isinstance(each, dict)]
+
+
+def count_of(value: Any) -> int | None:
+    """Read a count; None where there is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
