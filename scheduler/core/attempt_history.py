@@ -44,7 +44,7 @@ ASIDE = {
     "model-too-large": AttemptOutcome.REFUSED,
     "prompt-too-large": AttemptOutcome.REFUSED,
 }
-"""Why a wait ended without a place; every other reason is that the wait had its limit."""
+"""Why a wait ended without a place; all else is a limit of the wait. A caller that left gives none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,10 +115,10 @@ def outcome_of(*, event: Event, has_started: bool) -> AttemptOutcome | None:
             return _released_as(event, has_started)
         case "lapsed" if not waits_again(event):
             return AttemptOutcome.EXPIRED
-        case "stood_aside":
-            return ASIDE.get(str(event.get("reason")), AttemptOutcome.QUEUE_TIMEOUT)
-        case "given_up":
+        case "given_up" if not event.get("reason"):
             return AttemptOutcome.CANCELLED_QUEUED
+        case "stood_aside" | "given_up":
+            return ASIDE.get(str(event.get("reason")), AttemptOutcome.QUEUE_TIMEOUT)
         case _:
             return None
 

@@ -231,6 +231,10 @@ async def test_a_finished_call_is_history_with_its_decision(robot):
         12,
     )
     assert shown["decision"]["action"] == "use"
+    (attempt,) = shown["attempts"]
+    assert (attempt["id"], attempt["server"], attempt["outcome"]) == (ticket["call"], "gpu-1", "ok")
+    assert attempt["queueDelayMs"] is not None
+    assert attempt["execMs"] is not None
     assert (await robot.get("/calls/unknown")).status_code == 404
 
 

@@ -116,6 +116,7 @@ ENDS = {
     ),
     "nobody asked for it any more": (*QUEUED, told("lapsed", 20.0, waiter="c"), END.EXPIRED),
     "its wait had its limit": (*QUEUED, told("stood_aside", 20.0, reason="gpu-busy"), END.QUEUE_TIMEOUT),
+    "its caller waited as long as it would": (*QUEUED, told("given_up", 20.0, reason="gpu-busy"), END.QUEUE_TIMEOUT),
     "the line was full": (told("stood_aside", 20.0, reason="queue-full"), END.QUEUE_FULL),
     "the line was cleared": (*QUEUED, told("stood_aside", 20.0, reason="queue-cleared"), END.QUEUE_CLEARED),
     "nothing could ever hold it": (*QUEUED, told("stood_aside", 20.0, reason="model-too-large"), END.REFUSED),
