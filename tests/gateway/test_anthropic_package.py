@@ -1,0 +1,53 @@
+"""The newest anthropic package, unmodified, reads what the gateway writes. It brings an HTTP library of its own."""
+
+import anthropic
+import httpx2
+import pytest
+
+from tests.gateway.reading import done, line, said
+from tests.gateway.through import CALL, HELLO, MODEL, Through
+
+
+def anthropic_client(through):
+    return anthropic.Anthropic(base_url="http://gateway", api_key="k", http_client=through.client)
+
+
+def test_anthropic_streams_and_answers():
+    lines = said(thinking="hm") + said("Grö") + said("ße") + said(tool_calls=[CALL]) + done()
+    client = anthropic_client(Through(lines, done("Größe"), http=httpx2))
+
+    with client.messages.stream(model=MODEL, max_tokens=9, messages=HELLO) as stream:
+        streamed = stream.get_final_message()
+    whole = client.messages.create(model=MODEL, max_tokens=9, messages=HELLO)
+
+    assert [each.type for each in streamed.content] == ["thinking", "text", "tool_use"]
+    assert (streamed.content[1].text, streamed.content[2].input) == ("Größe", {"a": 1})
+    assert (streamed.stop_reason, streamed.usage.input_tokens, streamed.usage.output_tokens) == ("tool_use", 12, 3)
+    assert (whole.content[0].text, whole.stop_reason, whole.model) == ("Größe", "end_turn", MODEL)
+
+
+def test_anthropic_counts_tokens():
+    counted = anthropic_client(Through(http=httpx2)).messages.count_tokens(model=MODEL, messages=HELLO)
+
+    assert counted.input_tokens == 2
+
+
+@pytest.mark.parametrize("answer", [said("Yes"), said("Yes") + line(error="x"), b""])
+def test_anthropic_raises_when_an_answer_fails_in_the_middle(answer):
+    client = anthropic_client(Through(answer, http=httpx2))
+
+    with pytest.raises(anthropic.APIError), client.messages.stream(model=MODEL, max_tokens=9, messages=HELLO) as stream:
+        stream.get_final_message()
+
+
+@pytest.mark.parametrize(
+    ("code", "raised"),
+    [("gpu-busy", anthropic.InternalServerError), ("prompt-too-large", anthropic.BadRequestError)],
+)
+def test_anthropic_does_not_multiply_calls(code, raised):
+    through = Through(fails=(code, {}), http=httpx2)
+
+    with pytest.raises(raised):
+        anthropic_client(through).messages.create(model=MODEL, max_tokens=9, messages=HELLO)
+
+    assert len(through.asked) == 1

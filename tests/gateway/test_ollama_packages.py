@@ -1,0 +1,60 @@
+"""The newest ollama and langchain-ollama packages, unmodified, read what the gateway writes."""
+
+import ollama
+import pytest
+from langchain_core.messages import HumanMessage
+from langchain_ollama import ChatOllama, OllamaEmbeddings
+
+from tests.gateway.reading import done, line, said
+from tests.gateway.through import CALL, HELLO, MODEL, TOOL, Through
+
+
+def ollama_client(through):
+    return ollama.Client(host="http://gateway", transport=through.transport)
+
+
+def test_ollama_streams_embeds_and_calls_tools():
+    through = Through(
+        said("Grö") + said("ße") + done(), done("x", tool_calls=[CALL]), line(model="m", embeddings=[[0.5]])
+    )
+    client = ollama_client(through)
+
+    streamed = list(client.chat(MODEL, HELLO, stream=True, options={"num_ctx": 9}, keep_alive=0))
+    whole = client.chat(MODEL, HELLO, tools=[TOOL])
+    vectors = client.embed(MODEL, "x")
+
+    assert ["".join(each.message.content for each in streamed), streamed[-1].eval_count] == ["Größe", 3]
+    assert {each.model for each in [*streamed, whole, vectors]} == {MODEL}
+    assert whole.message.tool_calls[0].function.arguments == {"a": 1}
+    assert vectors.embeddings == [[0.5]]
+    assert [asked["keep_alive"] for _, asked in through.asked] == [-1, -1, -1]
+    assert through.asked[0][1]["options"] == {"num_ctx": 8192}
+
+
+@pytest.mark.parametrize("answer", [said("Yes"), said("Yes") + b'{"mod', said("Yes") + line(error="x"), b""])
+def test_ollama_raises_when_an_answer_fails_in_the_middle(answer):
+    with pytest.raises(ollama.ResponseError):
+        list(ollama_client(Through(answer)).chat(MODEL, HELLO, stream=True))
+
+
+def test_ollama_reads_errors_as_a_sentence():
+    with pytest.raises(ollama.ResponseError) as failed:
+        ollama_client(Through(fails=("gpu-busy", {}))).chat(MODEL, HELLO)
+
+    assert (failed.value.error, failed.value.status_code) == ("Said so.", 503)
+
+
+def test_langchain_on_the_ollama_dialect():
+    through = Through(
+        said("Grö") + said("ße") + done(), said(tool_calls=[CALL]) + done(), line(model="m", embeddings=[[0.5]])
+    )
+    more = {"base_url": "http://gateway", "client_kwargs": {"transport": through.transport}}
+    chat = ChatOllama(model=MODEL, **more)
+
+    whole = chat.invoke([HumanMessage("hello")])
+    called = chat.bind_tools([TOOL]).invoke([HumanMessage("hello")])
+    vector = OllamaEmbeddings(model=MODEL, **more).embed_query("x")
+
+    assert (whole.content, whole.usage_metadata["output_tokens"]) == ("Größe", 3)
+    assert called.tool_calls[0]["args"] == {"a": 1}
+    assert vector == [0.5]
