@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from kubemoot_web.api.metrics import metrics
 from kubemoot_web.api.root import api
 from kubemoot_web.pages import identity
 
@@ -13,5 +14,6 @@ urlpatterns = [
     path("admin/login/", identity.before_admin),  # in place of the admin's own, where guessing is not slowed
     path("admin/", admin.site.urls),
     path("api/v1/", api.urls),
+    path("metrics", metrics),
     path("", include("kubemoot_web.pages.urls")),
 ]

@@ -1,6 +1,6 @@
 """Tables of crews, agents and policies, and the history of calls and servers."""
 
-from scheduler.models.attempts import Attempt
+from scheduler.models.attempts import Attempt, AttemptTally, SwitchTally
 from scheduler.models.calls import Call, JournalCursor
 from scheduler.models.crews import Agent, Crew, PromptModule
 from scheduler.models.policies import CrewSchedulingPolicy, MootArchetype
@@ -9,6 +9,7 @@ from scheduler.models.servers import ServerEvent
 __all__ = [
     "Agent",
     "Attempt",
+    "AttemptTally",
     "Call",
     "Crew",
     "CrewSchedulingPolicy",
@@ -16,4 +17,5 @@ __all__ = [
     "MootArchetype",
     "PromptModule",
     "ServerEvent",
+    "SwitchTally",
 ]

@@ -1,4 +1,4 @@
-"""History of attempts: each contact with a server that a call asked for, beside the call itself."""
+"""History of attempts: each contact with a server that a call asked for, beside the call itself; and sums of them."""
 
 from django.db import models
 
@@ -40,3 +40,41 @@ class Attempt(models.Model):
     def __str__(self) -> str:
         """Name the attempt."""
         return f"{self.id} {self.server} {self.outcome}".rstrip()
+
+
+class AttemptTally(models.Model):
+    """How many attempts ended in one way, and how long they waited and ran. Never forgotten: its rows are few."""
+
+    server = models.CharField(max_length=320, blank=True)
+    model = models.CharField(max_length=320, blank=True)
+    purpose = models.CharField(max_length=64, blank=True)
+    priority = models.CharField(max_length=16)
+    outcome = models.CharField(max_length=20)
+    count = models.PositiveBigIntegerField(default=0)
+    queued = models.JSONField(default=list)
+    queued_s = models.FloatField(default=0.0)
+    ran = models.JSONField(default=list)
+    ran_s = models.FloatField(default=0.0)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("server", "model", "purpose", "priority", "outcome"), name="attempt_tally_once"
+            ),
+        )
+
+    def __str__(self) -> str:
+        """Name what is counted."""
+        return f"{self.server} {self.model} {self.outcome} {self.count}"
+
+
+class SwitchTally(models.Model):
+    """How often the model of one admitted attempt was another one than that before it, on one server."""
+
+    server = models.CharField(primary_key=True, max_length=320)
+    switches = models.PositiveBigIntegerField(default=0)
+    model = models.CharField(max_length=320)
+
+    def __str__(self) -> str:
+        """Name what is counted."""
+        return f"{self.server} {self.switches}"

@@ -42,6 +42,7 @@ from scheduler.queries.registered import (
     named_candidate,
     users_by_model,
 )
+from scheduler.queries.tallies import attempt_tallies, switch_tallies
 
 __all__ = (
     "ATTEMPT_FIELDS",
@@ -57,6 +58,7 @@ __all__ = (
     "agents_using",
     "attempt_page",
     "attempt_record",
+    "attempt_tallies",
     "attempts_of",
     "call_page",
     "call_record",
@@ -79,5 +81,6 @@ __all__ = (
     "server_tallies",
     "servers_with_events",
     "stood_aside",
+    "switch_tallies",
     "users_by_model",
 )

@@ -10,12 +10,14 @@ from scheduler.core.attempt_history import AttemptRecord, fold_attempt
 from scheduler.core.ledger import JournalEntry
 from scheduler.models import Attempt
 from scheduler.queries import ATTEMPT_FIELDS, ATTEMPT_TIMES, attempt_record
+from scheduler.stores.tallies import write_tallies
 
 
 def write_attempts(entries: Sequence[JournalEntry]) -> None:
     """Fold entries into the rows of their attempts, each with the identity of the endpoint that it got a place on."""
     named = {str(event["call"]) for entry in entries for event in entry.events if event.get("call")}
     records = {row.id: attempt_record(row) for row in Attempt.objects.filter(id__in=named)}
+    before = dict(records)
     for entry in entries:
         for event in entry.events:
             id = str(event.get("call") or "")
@@ -31,6 +33,7 @@ def write_attempts(entries: Sequence[JournalEntry]) -> None:
         update_fields=[name for name in ATTEMPT_FIELDS if name != "id"],
         batch_size=200,
     )
+    write_tallies(before=before, after=records)
 
 
 def forget_attempts(calls: Collection[str]) -> None:
