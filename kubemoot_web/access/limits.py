@@ -17,14 +17,17 @@ NAMED = 3
 def capped(*, principal: Principal, call: Call) -> Call:
     """Make of a call what the key allows of it: candidates left out, an interactive call made a background one.
 
-    It says from then on whose call it is, so that the ledger can count how many the key has running.
+    It says from then on whose call it is, so that the ledger can count how many the key has running, and gives a crew
+    its turn for what its own key calls by the name of a model.
 
     Raises:
         Forbidden: the key allows nothing of it.
     """
-    require_crew(principal=principal, crew=call.crew)
+    crew = call.crew or principal.crew or ""
+    require_crew(principal=principal, crew=crew)
     return replace(
         call,
+        crew=crew,
         candidates=allowed(principal=principal, candidates=call.candidates),
         priority=class_of(principal=principal, wanted=call.priority),
         key=principal.key,

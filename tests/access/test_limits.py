@@ -31,6 +31,12 @@ def test_a_call_says_whose_it_is_and_how_many_of_them_may_run():
     assert capped(principal=key(key="0123456789ab", max_calls=3), call=call()) == call(key="0123456789ab", key_limit=3)
 
 
+@pytest.mark.parametrize(("of_key", "of_call", "taken"), [("default/lab", "", "default/lab"), (None, "", "")])
+def test_what_a_crews_key_calls_by_a_models_name_takes_that_crews_turn(of_key, of_call, taken):
+    """Such calls belonged to no crew: beside crews with weights they were nobody's share."""
+    assert capped(principal=key(crew=of_key), call=call(crew=of_call)).crew == taken
+
+
 @pytest.mark.parametrize(
     ("models", "left"),
     [
