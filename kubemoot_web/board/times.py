@@ -27,6 +27,14 @@ def moment(at: float | None) -> Moment | None:
     return Moment(iso=exact.isoformat(timespec="seconds").replace("+00:00", "Z"), words=exact.strftime("%H:%M:%S UTC"))
 
 
+def dated(at: float | None) -> Moment | None:
+    """Make the moment of a Unix time that may be days away; none where it is not known."""
+    if not at:
+        return None
+    exact = datetime.fromtimestamp(at, tz=UTC)
+    return Moment(iso=exact.isoformat(timespec="seconds").replace("+00:00", "Z"), words=exact.strftime("%-d %b %Y"))
+
+
 def to_the_second(at: float) -> Moment | None:
     """Make the moment of an estimate: the nearest second, so that it stands still while nothing changes."""
     return moment(round(at))

@@ -127,17 +127,19 @@ def people_only(view: View) -> View:
     return guarded
 
 
-async def look(request: HttpRequest, *, page: Page, draw: Draw, more: Mapping[str, Any] | None = None) -> HttpResponse:
+async def look(
+    request: HttpRequest, *, page: Page, draw: Draw, more: Mapping[str, Any] | None = None, reader: str = ""
+) -> HttpResponse:
     """Answer with the whole page, or, where it says what it shows already, with what changed since then.
 
-    `more` is what only the whole page needs.
+    `more` is what only the whole page needs. `reader` says whose page it is, where it is not the same for everybody.
 
     Raises:
         Http404: there is nothing of that name.
     """
     desk = _desks.setdefault(asyncio.get_running_loop(), Desk(kept_s=KEPT_S))
     have = request.GET.get(HAVE)
-    drawing = await desk.drawing(key=_address(request), page=page, draw=draw, is_fresh=have is None)
+    drawing = await desk.drawing(key=f"{_address(request)} {reader}", page=page, draw=draw, is_fresh=have is None)
     if drawing is None:
         raise Http404
     if have is None:

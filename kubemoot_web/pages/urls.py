@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, re_path
 
-from kubemoot_web.pages import board, calls, details, health, identity
+from kubemoot_web.pages import board, calls, connect, details, health, identity, tokens
 
 urlpatterns = [
     path("", board.index, name="board"),
@@ -14,6 +14,10 @@ urlpatterns = [
     re_path(r"^waiting/?$", details.waiting, name="waiting"),
     re_path(r"^calls/?$", calls.calls, name="calls"),
     path("calls/<str:id>", calls.call, name="call"),
+    re_path(r"^connect/?$", connect.connect, name="connect"),
+    path("connect/key", connect.key, name="connect-key"),
+    re_path(r"^tokens/?$", tokens.tokens, name="tokens"),
+    path("tokens/revoke", tokens.revoke, name="token-revoke"),
     path("start/", include("kubemoot_web.pages.start_urls")),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
