@@ -8,6 +8,7 @@ from scheduler.core.explain import decision_doc
 from scheduler.core.helping import ways_for
 from scheduler.core.ledger import ServerRecord, Settled
 from scheduler.core.messages import loading_on, queued_on, stood_aside, waiting_for, waiting_for_key
+from scheduler.core.messages.admission import waiting_for_servers
 from scheduler.core.messages.helping import helps
 from scheduler.core.replica import Replica
 from scheduler.core.selection import Planned
@@ -98,6 +99,8 @@ def waiter_sentence(standing: Standing) -> str:
         return waiting_for_key(limit=waiter.key_limit or 0)
     if waiter.server is not None:
         return queued_on(model=waiter.model, server=waiter.server)
+    if standing.closed:
+        return waiting_for_servers(model=waiter.model, servers=standing.closed)
     return waiting_for(model=waiter.model)
 
 

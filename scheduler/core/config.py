@@ -25,6 +25,9 @@ class SchedulerConfig:
     load_limit_s: float = 600.0
     load_patience: float = 3.0
     load_grace_s: float = 30.0
+    circuit_failures: int = 3
+    circuit_rest_s: float = 10.0
+    circuit_rest_max_s: float = 120.0
     probe_fast_s: float = 1.5
     probe_slow_s: float = 10.0
     probe_jitter: float = 0.9

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from scheduler.core.index import ClusterIndex, index_of
-from scheduler.core.ledger import ServerRecord
+from scheduler.core.ledger import ServerLearned, ServerRecord
 from scheduler.core.line import Copy, copy_of
 from scheduler.core.resident import Resident
 from scheduler.core.server import Server
@@ -94,7 +94,8 @@ class Fleet:
     def at(self, *, now: float, queued_on: QueuedOn) -> tuple[Mapping[str, Server], ClusterIndex]:
         """Give the servers of a moment by name, and their index. Neither is ever changed afterwards."""
         for name in self._resting - self._touched:
-            if self._servers[name].blocked != _blocked(self._records[name], now=now):
+            server, learned = self._servers[name], self._records[name].learned
+            if (server.blocked, server.circuit_open, server.half_open) != _rest(learned, now=now):
                 self._touched.add(name)
         if self._touched or self._worked:
             self._make_again(now=now, queued_on=queued_on)
@@ -104,7 +105,7 @@ class Fleet:
         """Make the servers again that changed, and the index with them."""
         made = {name: self._make(name, now=now, queued_on=queued_on) for name in self._touched if name in self._records}
         self._resting -= self._touched
-        self._resting.update(name for name in made if self._records[name].learned.blocked_until)
+        self._resting.update(name for name in made if _rests(self._records[name].learned))
         for name in self._worked - self._touched:
             if name in self._servers:
                 made[name] = self._servers[name].with_work(tickets=self.tickets_on(name), loads=self._loads_on(name))
@@ -135,9 +136,11 @@ class Fleet:
     def _make(self, name: str, *, now: float, queued_on: QueuedOn) -> Server:
         record = self._records[name]
         config, seen, learned = record.config, record.seen, record.learned
+        blocked, is_circuit_open, is_half_open = _rest(learned, now=now)
         return Server(
             name=name,
             ready=seen.ready,
+            circuit_open=is_circuit_open,
             weight=config.weight,
             total_mib=config.total_mib,
             reserve_mib=config.reserve_mib,
@@ -157,13 +160,20 @@ class Fleet:
             tickets=self.tickets_on(name),
             loads=self._loads_on(name),
             tickets_load=False,
-            blocked=_blocked(record, now=now),
+            blocked=blocked,
+            half_open=is_half_open,
         )
 
 
-def _blocked(record: ServerRecord, *, now: float) -> frozenset[str]:
-    """Name the models that still have to rest."""
-    return frozenset(model for model, until in record.learned.blocked_until.items() if until > now)
+def _rests(learned: ServerLearned) -> bool:
+    """Say whether time alone may change what a server takes."""
+    return bool(learned.blocked_until) or learned.circuit.rests_until is not None
+
+
+def _rest(learned: ServerLearned, *, now: float) -> tuple[frozenset[str], bool, bool]:
+    """Name the models that still have to rest, and say whether the circuit is open, or half open."""
+    blocked = frozenset(model for model, until in learned.blocked_until.items() if until > now)
+    return blocked, learned.circuit.is_open(now=now), learned.circuit.wants_trial(now=now)
 
 
 def _resident(resident: Resident, *, queued: int) -> Resident:

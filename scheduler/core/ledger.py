@@ -7,6 +7,7 @@ a refused change says why and changes nothing.
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from scheduler.core.gate import Circuit
 from scheduler.core.resident import Resident
 from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
 
@@ -51,7 +52,9 @@ class ServerSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLearned:
-    """What calls and loads taught about a server: moving averages, and which models' loads must rest until when."""
+    """What calls and loads taught about a server: moving averages, which models' loads must rest until when, and
+    whether calls must.
+    """
 
     load_mib_per_s: float | None = None
     call_s: float | None = None
@@ -59,6 +62,7 @@ class ServerLearned:
     blocked_until: dict[str, float] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
     load_problem: str = ""
+    circuit: Circuit = field(default_factory=Circuit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

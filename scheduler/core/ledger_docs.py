@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
+from scheduler.core.gate import Circuit
 from scheduler.core.ledger import Intent, Plan, ServerConfig, ServerLearned, ServerRecord, ServerSeen, Use
 from scheduler.core.snapshot import Resident
 from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticket, TicketState, Waiter
@@ -52,7 +53,7 @@ def server_record(doc: Mapping[str, Any]) -> ServerRecord:
     if not isinstance(seen, ServerSeen):
         seen = _plain(ServerSeen, seen, residents=_residents, models=_optional_texts, observed=dict, estimated=dict)
     if not isinstance(learned, ServerLearned):
-        learned = _plain(ServerLearned, learned, blocked_until=dict, failures=dict)
+        learned = _plain(ServerLearned, learned, blocked_until=dict, failures=dict, circuit=_circuit)
     return ServerRecord(config=config, seen=seen, learned=learned)
 
 
@@ -127,6 +128,10 @@ def _optional_texts(items: Iterable[str] | None) -> tuple[str, ...] | None:
 
 def _residents(items: Iterable[Mapping[str, Any]]) -> tuple[Resident, ...]:
     return tuple(_plain(Resident, item, aliases=_texts) for item in items)
+
+
+def _circuit(item: Mapping[str, Any]) -> Circuit:
+    return _plain(Circuit, item)
 
 
 def _candidates(items: Iterable[Mapping[str, Any]]) -> tuple[Candidate, ...]:

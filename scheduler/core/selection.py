@@ -33,6 +33,7 @@ def plan_selection(
     """
     grants: list[GrantChange] = []
     decisions: dict[str, Decision] = {}
+    snapshot = snapshot.without_trials()
     ordered = sorted(selected, key=lambda pair: (places(snapshot=snapshot, waiter=pair[1]), pair[1].agent, pair[0].id))
     for held, waiter in ordered:
         decision = decide(request=waiter.request(), snapshot=snapshot)

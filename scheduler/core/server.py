@@ -21,7 +21,7 @@ class Server:
 
     `loads` are the loads under way as the ledger records them. A snapshot given from outside has no records: there
     `tickets_load`, every ticket whose model is not resident is a load. `blocked` are models whose last load here
-    failed and must rest.
+    failed and must rest. `half_open`: a single call may come, and the circuit is open for others until that has ended.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Server:
     loads: tuple[LoadUnderWay, ...] = ()
     tickets_load: bool = True
     blocked: frozenset[str] = frozenset()
+    half_open: bool = False
 
     @lasting
     def is_open(self) -> bool:

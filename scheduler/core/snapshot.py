@@ -103,8 +103,13 @@ class ClusterSnapshot:
         return free
 
     def with_ticket(self, ticket: Ticket, *, load: LoadUnderWay | None = None) -> "ClusterSnapshot":
-        """Copy the snapshot with one more ticket, and the load that begins with it."""
+        """Copy the snapshot with one more ticket, and the load that begins with it.
+
+        The first call on a server that is half open closes it to others.
+        """
         server = self.servers[ticket.server]
+        if server.half_open:
+            server = replace(server, half_open=False, circuit_open=True)
         loads = server.loads if load is None else (*server.loads, load)
         changed = self.with_server(server.with_work(tickets=(*server.tickets, ticket), loads=loads))
         return changed._with_key(ticket.key, 1) if ticket.key else changed
@@ -132,6 +137,14 @@ class ClusterSnapshot:
         changed._remember(needs=self.needs)
         if before is not None and self._index is not None:
             changed._remember(index=self._index.replaced(before=before, after=server))
+        return changed
+
+    def without_trials(self) -> "ClusterSnapshot":
+        """Copy the snapshot with the servers closed that a single call may try: not for places held ahead of a call."""
+        changed = self
+        for server in self.servers.values():
+            if server.half_open:
+                changed = changed.with_server(replace(server, half_open=False, circuit_open=True))
         return changed
 
     def with_waiting(self, *, model: str, waiting: Mapping[str, float]) -> "ClusterSnapshot":

@@ -4,23 +4,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from scheduler.core import draining
+from scheduler.core.admission.closed import closed_places
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.line import turn_of
 from scheduler.core.placement.estimates import rest_of_load, wait_seconds
 from scheduler.core.snapshot import ClusterSnapshot
-from scheduler.core.types import Waiter
+from scheduler.core.types import Turn, Waiter
+
+Alike = dict[object, tuple[float | None, tuple[str, ...]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """A waiter with its place (1 is next) and the seconds it still takes; None where nobody can tell.
 
-    Place 0: it has its place and waits for the load alone.
+    Place 0: it has its place and waits for the load alone. `closed`: the servers it waits for, where its models have no
+    place but on servers that take no calls now.
     """
 
     waiter: Waiter
     position: int
     eta_s: float | None
+    closed: tuple[str, ...] = ()
 
 
 def standings(
@@ -37,9 +42,9 @@ def standings(
         for waiter in waiters
         if waiter.is_waiting
     )
-    moves: dict[object, float | None] = {}
+    alike: Alike = {}
     return tuple(
-        Standing(waiter=waiter, position=place, eta_s=_eta_s(snapshot=snapshot, waiter=waiter, turn=turn, moves=moves))
+        _standing(snapshot=snapshot, waiter=waiter, turn=turn, position=place, alike=alike)
         for place, (turn, waiter) in enumerate(turns[:limit], start=1)
     )
 
@@ -61,29 +66,28 @@ def standing_of(
         for other in waiters
         if other.is_waiting and turn_of(waiter=other, now=snapshot.now, config=config, is_weighted=is_weighted) < turn
     )
-    return Standing(
-        waiter=waiter, position=ahead + 1, eta_s=_eta_s(snapshot=snapshot, waiter=waiter, turn=turn, moves={})
-    )
+    return _standing(snapshot=snapshot, waiter=waiter, turn=turn, position=ahead + 1, alike={})
 
 
-def _eta_s(
-    *, snapshot: ClusterSnapshot, waiter: Waiter, turn: tuple[int, float, float, str], moves: dict[object, float | None]
-) -> float | None:
+def _standing(*, snapshot: ClusterSnapshot, waiter: Waiter, turn: Turn, position: int, alike: Alike) -> Standing:
     """Estimate by the copy it queues on; for a model that must come first, by the server where that goes soonest.
 
-    `moves` remembers the latter for those who wait alike: looking at every server for each of them is what makes a
+    `alike` remembers the latter for those who wait alike: looking at every server for each of them is what makes a
     long line slow.
     """
     server = snapshot.servers.get(waiter.server or "")
     if server is not None:
         request = replace(waiter.request(), turn=turn)
-        return wait_seconds(snapshot=snapshot, server=server, model=waiter.model, request=request)
+        eta_s = wait_seconds(snapshot=snapshot, server=server, model=waiter.model, request=request)
+        return Standing(waiter=waiter, position=position, eta_s=eta_s)
     if not waiter.model or not waiter.needs_model:
-        return None
-    alike = (waiter.model, waiter.candidates, waiter.prompt_tokens, waiter.priority)
-    if alike not in moves:
-        moves[alike] = draining.least_cost_s(snapshot=snapshot, waiter=waiter)
-    return moves[alike]
+        return Standing(waiter=waiter, position=position, eta_s=None)
+    kind = (waiter.model, waiter.candidates, waiter.prompt_tokens, waiter.priority)
+    if kind not in alike:
+        closed = closed_places(snapshot=snapshot, waiter=waiter)
+        alike[kind] = None if closed else draining.least_cost_s(snapshot=snapshot, waiter=waiter), closed
+    eta_s, closed = alike[kind]
+    return Standing(waiter=waiter, position=position, eta_s=eta_s, closed=closed)
 
 
 def _load_eta_s(*, snapshot: ClusterSnapshot, waiter: Waiter) -> float | None:

@@ -11,7 +11,7 @@ from scheduler.stores.link import Link
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 2
+LAYOUT = 3
 PAGE = 1000
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "lua"
 SHARED = ("prelude", "moves")
-BEFORE = {"commit": ("facts",)}
+BEFORE = {"commit": ("facts", "learning")}
 """What only some scripts need: a script makes everything before it anew with each call."""
 
 

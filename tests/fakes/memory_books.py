@@ -150,10 +150,21 @@ class Books:
             if drain.waiter == waiter:
                 self.end_drain(server, reason)
 
-    def drop_ticket(self, ticket: Ticket) -> None:
-        """Take a ticket out of the books."""
+    def drop_ticket(self, ticket: Ticket) -> bool:
+        """Take a ticket out of the books; say whether it was its server's trial."""
         self.remove("ticket", ticket.id)
         self.leases["ticket"].pop(ticket.id, None)
+        record = self.rows.servers.get(ticket.server)
+        if record is None or record.learned.circuit.trial != ticket.id:
+            return False
+        self.put_circuit(ticket.server, trial=None)
+        return True
+
+    def put_circuit(self, server: str, **changed: Any) -> None:
+        """Change a server's circuit."""
+        record = self.rows.servers[server]
+        learned = replace(record.learned, circuit=replace(record.learned.circuit, **changed))
+        self.put("server", server, replace(record, learned=learned))
 
     def drop_plan(self, plan: Plan, reason: str, *, kept: str | None = None) -> None:
         """Forget a plan, its intent and, unless it is kept, its ticket."""

@@ -53,6 +53,8 @@ def _grant(books: Books, change: GrantChange) -> Refusal | None:
         state = TicketState.ACTIVE if ticket.model in server.warm else TicketState.LOADING
         ticket = replace(ticket, state=state)
     books.put("ticket", ticket.id, ticket)
+    if books.rows.servers[ticket.server].learned.circuit.rests_until is not None:
+        books.put_circuit(ticket.server, trial=ticket.id)
     if change.load is not None:
         _start_load(books, snapshot, server, change.load, ticket)
     if change.plan is not None:
@@ -92,7 +94,7 @@ def _is_key_full(books: Books, change: GrantChange) -> bool:
 def _place_refusal(
     snapshot: ClusterSnapshot, server: Server, ticket: Ticket, load: LoadUnderWay | None
 ) -> Refusal | None:
-    if not server.ready:
+    if not server.ready or server.circuit_open or (server.half_open and ticket.state is TicketState.PLANNED):
         return Refusal.SERVER_CLOSED
     if load is not None:
         refusal = _load_refusal(snapshot, server, load)

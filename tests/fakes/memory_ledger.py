@@ -179,14 +179,12 @@ class MemoryLedger:
             return False
         event = call_of_ticket(known) | docs.to_doc(outcome)
         plan = books.rows.plans.get(known.plan or "")
-        books.drop_ticket(known)
+        was_trial = books.drop_ticket(known)
         books.wait_again(known)
         if is_delivered(known):
             books.count_use("use", known.model, now, 0)
-            record = books.rows.servers.get(known.server)
-            if record is not None and known.state is TicketState.ACTIVE:
-                event["active_s"] = max(now - known.started_at, 0)
-                learn(books, record, lesson=outcome.lesson, active_s=event["active_s"])
+            active_s = learn(books, known, outcome=outcome, was_trial=was_trial)
+            event |= {} if active_s is None else {"active_s": active_s}
         books.emit("released", event)
         if plan is not None:
             books.drop_plan(plan, "released")

@@ -10,6 +10,7 @@ import pytest
 from redis import Redis
 
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.gate import Circuit
 from scheduler.core.ledger import Intent, Plan, ServerConfig, ServerLearned, ServerSeen, Use
 from scheduler.core.server import Resident
 from scheduler.core.types import Candidate, Drain, LoadUnderWay, Ticket, Waiter
@@ -84,7 +85,8 @@ FORM = {
         ServerConfig: "name kind endpoint weight total_mib reserve_mib slots max_concurrent interactive_reserve"
         " context_length can_load call_timeout_s",
         ServerSeen: "phase ready since detail residents models observed estimated version probed_at",
-        ServerLearned: "load_mib_per_s call_s success_rate blocked_until failures load_problem",
+        ServerLearned: "load_mib_per_s call_s success_rate blocked_until failures load_problem circuit",
+        Circuit: "failures openings opened_at rests_until trial status",
         Resident: "model footprint_mib context_length last_used spilling queued aliases accelerator_percent",
         Ticket: "id server agent model state started_at footprint_mib evicts priority crew thread phase purpose asked"
         " action evicted arrived_at granted_at call waiter plan key key_limit",
@@ -122,4 +124,4 @@ def test_whoever_changes_the_form_raises_its_number() -> None:
         "keys": {kind: " ".join(sorted(names)) for kind, names in keys.items()},
         "packed": re.sub(r"\s+", "", packed).replace("ticket.", "").replace(",", " "),
     }
-    assert (LAYOUT, form) == (2, FORM)
+    assert (LAYOUT, form) == (3, FORM)

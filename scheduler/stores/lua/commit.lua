@@ -58,7 +58,7 @@ local function owner_refusal(ticket, replaced, plan)
 end
 
 local function refusal(f, ticket, load)
-  if not f.seen.ready then return 'server-closed' end
+  if not f.seen.ready or not is_let_in(ticket) then return 'server-closed' end
   if load then
     local why = load_refusal(f, load, ticket)
     if why then return why end
@@ -142,6 +142,7 @@ local function grant(ticket_raw, load_raw, replaced, plan_raw, trace)
   put('ticket', ticket.id, ticket, ticket_raw)
   if ticket.key ~= '' then redis.call('SADD', key('of_key:' .. ticket.key), ticket.id) end
   join_stand(ticket)
+  begin_trial(ticket)
   if load then start_load(f, load, load_raw, ticket) end
   if plan then hold_for_plan(plan, plan_raw, ticket) end
   if some(ticket.waiter) then hand_to_waiter(ticket, trace) end
@@ -203,31 +204,19 @@ local function stand_aside(id, reason, model, trace)
   emit('stood_aside', with(call_of_waiter(waiter), {reason = reason, trace = trace}))
 end
 
--- Learn from how a call went on its server; give how long it ran, when it did.
-local function learn(ticket, lesson)
-  local learned = get('server:learned', ticket.server)
-  if learned == nil or ticket.state ~= 'active' then return nil end
-  local active_s = math.max(NOW - ticket.started_at, 0)
-  if lesson == 'neither' then return active_s end
-  if lesson == 'well' then learned.call_s = ease(some(learned.call_s) or LIMITS.usual_call_s, active_s) end
-  learned.success_rate = ease(some(learned.success_rate) or 1, lesson == 'well' and 1 or 0)
-  put_part('learned', ticket.server, learned)
-  return active_s
-end
-
 local function release(id, lesson, said)
   local ticket, told = get('ticket', id), cjson.decode(said)
   if ticket == nil then return 'gone' end
   local plan = some(ticket.plan) and get('plan', ticket.plan)
   local waiter = some(ticket.waiter) and get('waiter', ticket.waiter)
-  drop_ticket(ticket)
+  local was_trial = drop_ticket(ticket)
   if waiter then
     waiter.ticket = null
     put('waiter', waiter.id, waiter)
   end
   if is_delivered(ticket) then
     count_use('use', ticket.model, NOW, 0)
-    told.active_s = learn(ticket, lesson)
+    told.active_s = learn(ticket, lesson, told.status, was_trial)
   end
   emit_of('released', ticket, told)
   if plan then drop_plan(plan, 'released') end

@@ -98,11 +98,22 @@ local dropped = function() end
 
 local function on_drop(listener) dropped = listener end
 
+-- A trial that says nothing leaves the circuit half open: another call may try.
+local function end_trial(ticket)
+  local learned = get('server:learned', ticket.server)
+  if learned == nil or some(learned.circuit.trial) ~= ticket.id then return false end
+  learned.circuit.trial = null
+  put_part('learned', ticket.server, learned)
+  return true
+end
+
+-- Give whether it was its server's trial.
 local function drop_ticket(ticket)
   remove('ticket', ticket.id)
   redis.call('ZREM', key('lease:ticket'), ticket.id)
   if ticket.key ~= '' then redis.call('SREM', key('of_key:' .. ticket.key), ticket.id) end
   dropped(ticket)
+  return end_trial(ticket)
 end
 
 local function is_delivered(ticket) return not some(ticket.waiter) and not some(ticket.plan) end

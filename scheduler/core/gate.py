@@ -1,0 +1,28 @@
+"""Whether a server takes calls, memory and slots aside: its circuit, which calls that it failed open."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circuit:
+    """What keeps calls from a server that failed several in a row: it rests, then one call tries whether it works.
+
+    `failures` are those in a row that opened it, or so far; `openings` how often in a row it opened; `opened_at` and
+    `rests_until` are None while it is closed; `trial` is the ticket of the call that tries; `status` what the engine
+    said over HTTP to the last call that it failed.
+    """
+
+    failures: int = 0
+    openings: int = 0
+    opened_at: float | None = None
+    rests_until: float | None = None
+    trial: str | None = None
+    status: int | None = None
+
+    def is_open(self, *, now: float) -> bool:
+        """Say whether no call may go there: it rests, or one is trying."""
+        return self.rests_until is not None and (now < self.rests_until or self.trial is not None)
+
+    def wants_trial(self, *, now: float) -> bool:
+        """Say whether a single call may go there, to try."""
+        return self.rests_until is not None and now >= self.rests_until and self.trial is None
