@@ -1,9 +1,13 @@
 """Every page in a real browser: nothing that axe-core finds, no sideways scrolling, no message in the console."""
 
+from datetime import UTC, datetime
+
 import pytest
+from django.template.loader import render_to_string
 from playwright.sync_api import expect
 
 from tests.e2e.browser import chromium, found_by_axe
+from tests.fakes.crowds import crowd
 from tests.fakes.engine_server import engine_process
 
 pytestmark = pytest.mark.e2e
@@ -27,6 +31,7 @@ PAGES = (
 SCHEMES = ("light", "dark")
 WIDTHS = (320, 768, 1600)
 SOON_MS = 5000
+NOW = 1_800_000_000.0
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +83,19 @@ def test_a_route_can_be_tried_on_the_api_page_by_whoever_is_signed_in(page, sche
     page.get_by_role("button", name="Execute").click()
 
     expect(page.locator(".live-responses-table .response-col_status")).to_have_text(["Code", "200"], timeout=SOON_MS)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(("servers", "waiters"), [(1, 0), (4, 6), (40, 200)])
+def test_a_board_of_any_size_is_for_everybody_too(page, scheme, servers, waiters):
+    """In every state that a server can be in: what is pale on the page of one that is away could not be read."""
+    html = render_to_string("board/index.html", {"picture": crowd(servers=servers, waiters=waiters, now=NOW)})
+    still = html.replace('ws-connect="/ws/board/"', "")
+    page.route("**/crowd", lambda route: route.fulfill(body=still, content_type="text/html"))
+    page.clock.set_fixed_time(datetime.fromtimestamp(NOW, tz=UTC))
+    page.emulate_media(color_scheme=scheme)
+    page.goto("/crowd")
+    looks_good(page)
 
 
 def test_axe_sees_what_it_is_shown(page):
