@@ -13,7 +13,7 @@ from providers.admin import ReadOnlyAdmin
 class ApiTokenAdmin(ReadOnlyAdmin):
     """Tokens, of which nothing secret is stored. One that is deleted is refused within seconds."""
 
-    list_display = ("name", "prefix", "scopes", "ceiling", "user", "expires_at", "last_used_at")
+    list_display = ("name", "prefix", "scopes", "agent", "crew", "ceiling", "user", "expires_at", "last_used_at")
     search_fields = ("name", "prefix", "agent", "crew", "user__username")
     exclude = ("digest",)
 

@@ -17,6 +17,7 @@ from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E40
 from kubemoot_web.api.body_limit import BodyLimit  # noqa: E402
 from kubemoot_web.api.token_handler import ByToken, TokenHandler  # noqa: E402
 from kubemoot_web.gateway.app import Gateway  # noqa: E402
+from kubemoot_web.gateway.key_in_path import KeyInPath  # noqa: E402
 from kubemoot_web.live.routing import websocket_urlpatterns  # noqa: E402
 from scheduler import bootstrap  # noqa: E402
 
@@ -45,7 +46,7 @@ http = ByToken(people=django_application, programs=TokenHandler())
 application = ProtocolTypeRouter(
     {
         "lifespan": lifespan,
-        "http": Gateway(BodyLimit(http, limit=settings.KUBEMOOT.max_body_bytes)),
+        "http": KeyInPath(Gateway(BodyLimit(http, limit=settings.KUBEMOOT.max_body_bytes))),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )

@@ -90,6 +90,17 @@ def test_the_environment_is_enough_for_programs_with_ollamas_package(lines):
     assert int(run("sh", "-c", f"{lines['ollama-env']}\n{asking}")) > 0
 
 
+def test_the_address_of_the_ollama_command_is_enough(lines):
+    """Ollama's own package reads the address as the command does, its path included."""
+    export, _ = lines["ollama-command"].splitlines()
+    asking = (
+        "import ollama; ollama.show('qwen3:8b'); "
+        "print(ollama.generate('qwen3:8b', 'Hello!').response, ollama.chat('qwen3:8b', []).done)"
+    )
+
+    assert run("sh", "-c", f'{export}\n{sys.executable} -c "{asking}"').strip()
+
+
 def test_lines_are_copied_by_a_button(page):
     page.goto("/connect")
     page.locator("[data-copy=curl-lines]").click()

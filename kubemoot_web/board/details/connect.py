@@ -92,7 +92,17 @@ print(answer.message.content)
 export OLLAMA_HOST=$address
 export OLLAMA_API_KEY=$key
 """,
-        about="For programs that use Ollama's Python package. The ollama command itself sends no key.",
+        about="For programs that use Ollama's Python package.",
+    ),
+    Lines(
+        id="ollama-command",
+        title="The ollama command",
+        where="Shell",
+        text="""\
+export OLLAMA_HOST=$address/key/$key
+ollama run $model
+""",
+        about="It sends no key of its own, so the key is part of the address here: keep that address to yourself.",
     ),
     Lines(
         id="langchain-openai",
