@@ -155,6 +155,7 @@ class Relaying:
         return [(name, known[name]) for name in ("x-request-id", "traceparent") if name in known]
 
     async def _relay(self, running: RunningCall) -> None:
+        assert self._upstream is not None
         end = CallEnd.CANCELLED
         verdict: Verdict | None = None
         try:
@@ -164,6 +165,11 @@ class Relaying:
                 return
             verdict = await (self._stream(running) if self._asked.stream else self._gather(running))
             end = verdict.end
+        except asyncio.CancelledError:
+            verdict = self._upstream.reader.verdict
+            if verdict.end is CallEnd.OK:  # a client that has the final mark need not wait for the engine's own end
+                end = verdict.end
+            raise
         finally:
             await running.end(
                 outcome=Outcome(
