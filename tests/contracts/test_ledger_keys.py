@@ -91,3 +91,13 @@ async def test_that_a_wait_is_for_its_own_key_is_told_and_written_down(world: Wo
     assert await world.told("w1", "14b") is None
     assert world.ledger.replica.waiters["w1"].reason == "gpu-busy"
     assert [event["reason"] for event in await world.events("waiting")] == ["key-limit"]
+
+
+async def test_what_is_written_down_of_a_wait_names_the_key_from_its_first_word_on(world: World) -> None:
+    """History names the key of a call that never got a place only by this."""
+    await world.gpu("14b")
+    await world.waits("w1", key="k")
+    await world.ledger.give_up(waiter="w1", now=world.clock())
+
+    told = await world.events("enqueued", "given_up")
+    assert [(event["type"], event["key"]) for event in told] == [("enqueued", "k"), ("given_up", "k")]

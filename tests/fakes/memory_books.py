@@ -48,7 +48,7 @@ def call_of_waiter(waiter: Waiter) -> dict[str, Any]:
     """List the fields a call's history row is made of."""
     names = (
         *("agent", "crew", "thread", "phase", "purpose", "priority", "server", "model", "action"),
-        *("arrived_at", "prompt_tokens"),
+        *("arrived_at", "prompt_tokens", "key"),
     )
     return {"call": waiter.id, "waiter": waiter.id, **{name: to_doc(getattr(waiter, name)) for name in names}}
 

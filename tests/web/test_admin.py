@@ -9,7 +9,7 @@ from django.test import Client
 
 from kubemoot_web.models import ApiToken
 from providers.models import Model, ModelServer
-from scheduler.models import Agent, Call, Crew, CrewSchedulingPolicy, MootArchetype, PromptModule, ServerEvent
+from scheduler.models import Agent, Attempt, Call, Crew, CrewSchedulingPolicy, MootArchetype, PromptModule, ServerEvent
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("valkey_url")]
 KINDS = (ModelServer, Model, Crew, Agent, PromptModule, CrewSchedulingPolicy, MootArchetype)
@@ -111,4 +111,4 @@ def test_exactly_what_can_be_looked_at_is_registered():
     labels = ("providers", "scheduler", "kubemoot_web")
     ours = {model for model in admin.site._registry if model._meta.app_label in labels}
 
-    assert ours == {*KINDS, Call, ServerEvent, ApiToken}
+    assert ours == {*KINDS, Attempt, Call, ServerEvent, ApiToken}

@@ -71,7 +71,7 @@ local function call_of_waiter(waiter)
     call = waiter.id, waiter = waiter.id, agent = waiter.agent, crew = waiter.crew, thread = waiter.thread,
     phase = waiter.phase, purpose = waiter.purpose, priority = waiter.priority, server = waiter.server,
     model = waiter.model, action = waiter.action, arrived_at = waiter.arrived_at,
-    prompt_tokens = waiter.prompt_tokens,
+    prompt_tokens = waiter.prompt_tokens, key = waiter.key,
   }
 end
 
