@@ -80,6 +80,11 @@ def may_use(*, principal: Principal, model: str) -> bool:
     return mine is None or model in mine or normalise(kind=EngineKind.OLLAMA, name=model) in mine
 
 
+def may_name(*, principal: Principal, model: str) -> bool:
+    """Say whether a call with the key may name a model itself. A key for some crews calls for their agents alone."""
+    return principal.crews is None and may_use(principal=principal, model=model)
+
+
 def class_of(*, principal: Principal, wanted: Priority) -> Priority:
     """Give the class of a call: what it asks for, or the key's ceiling where that is lower."""
     return Priority.BACKGROUND if principal.ceiling is Priority.BACKGROUND else wanted

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 
 from kubemoot_web.access.keys import key_principal, presented_key
-from kubemoot_web.access.limits import capped, may_use
+from kubemoot_web.access.limits import capped, may_name
 from kubemoot_web.access.principal import Forbidden, Principal
 from kubemoot_web.gateway.asking import BadAsk, estimated_tokens, read_asked
 from kubemoot_web.gateway.dialects import ROUTES, Dialect, Operation, Route
@@ -33,7 +33,7 @@ from scheduler import bootstrap
 from scheduler.bootstrap import Runtime
 from scheduler.core.calls import Call
 from scheduler.ports import LedgerUnavailable, UnknownAgent
-from scheduler.services.callers import NothingMatches, call_of
+from scheduler.services.callers import NothingMatches, Wanted, call_of
 
 GREETING = b"Ollama is running"
 OURS = ("/v1/", "/api/")
@@ -116,7 +116,7 @@ async def _call(route: Route, principal: Principal, line: Line) -> None:
         model=wanted.model, registered=await rt.callers.models(), servers=rt.ledger.replica.servers.values()
     ):
         raise NoSuchModel(f'model "{wanted.model}" not found: no server has it. GET /v1/models lists what there is.')
-    call = _owned(principal=principal, call=await call_of(catalog=rt.callers, wanted=wanted))
+    call = await _owned_call(rt, principal, wanted)
     limit_s = rt.config.wait_limit_s if call.wait_limit_s is None else call.wait_limit_s
     wait_s = limit_s if wishes.wait_s is None else wishes.wait_s
     hold_s = settings.KUBEMOOT.gateway_hold_s
@@ -132,9 +132,10 @@ async def _call(route: Route, principal: Principal, line: Line) -> None:
     ).run()
 
 
-def _owned(*, principal: Principal, call: Call) -> Call:
-    """Say in a call whose it is, and make of it what the key allows."""
-    principal.require_agent(agent=call.agent, crew=call.crew or principal.crew)
+async def _owned_call(rt: Runtime, principal: Principal, wanted: Wanted) -> Call:
+    """Look up what may serve a call, and make of it what the key allows. A call of no agent is its own crew's."""
+    call = await call_of(catalog=rt.callers, wanted=wanted)
+    principal.require_agent(agent=call.agent, crew=principal.crew if wanted.agent is None else call.crew or None)
     return capped(principal=principal, call=call)
 
 
@@ -169,7 +170,7 @@ async def _show(principal: Principal, line: Line) -> None:
         raise BadAsk("The field model must be the name of a model.", "model")
     rt = await bootstrap.runtime()
     wanted = wanted_of(caller=principal.name, model=name, wishes=wishes_of(line.headers), prompt_tokens=None)
-    call = _owned(principal=principal, call=await call_of(catalog=rt.callers, wanted=wanted))
+    call = await _owned_call(rt, principal, wanted)
     body = await rt.shown.show(replica=rt.ledger.replica, model=call.candidates[0].model)
     if body is None:
         raise NoSuchModel(f'model "{name}" not found: no server that answers now has it.')
@@ -185,7 +186,7 @@ async def _listed(rt: Runtime, principal: Principal) -> tuple[Listed, ...]:
         registered=await rt.callers.models(),
         footprints=replica.footprints,
     )
-    mine = tuple(one for one in models if may_use(principal=principal, model=one.name))
+    mine = tuple(one for one in models if may_name(principal=principal, model=one.name))
     agents = [
         agent
         for agent, crew in (await rt.callers.agents()).items()

@@ -1,0 +1,163 @@
+"""Keys at the gateway: what is refused to whom, in the shape of each dialect, before anything is placed."""
+
+import json
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from kubemoot_web.access import token_create
+from kubemoot_web.gateway.app import Gateway
+from kubemoot_web.gateway.key_in_path import KeyInPath
+from scheduler import bootstrap
+from scheduler.core.ledger import ServerSeen
+from scheduler.core.snapshot import Resident
+from tests.api.conftest import Caller
+from tests.crds.documents import agent, bundle, crew, model, server
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+QUESTION = {"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 8}
+DIALECTS = {"/v1/chat/completions": "openai", "/api/chat": "ollama", "/v1/messages": "anthropic"}
+
+
+@pytest.fixture(autouse=True)
+async def cluster(valkey_url):
+    """Register a crew's agent, one of no crew, and a server that holds two models."""
+    robot = Caller(await key("write"))
+    applied = await robot.apply(
+        bundle(
+            server("gpu-1"),
+            crew("lab"),
+            agent("analyst", crew="lab", spec="{capabilities: [analysis]}"),
+            agent("loner", spec="{capabilities: [analysis]}"),
+            model("small", "qwen3:8b", labels='    capability/analysis: "true"\n'),
+            model("middle", "qwen3:14b", labels='    capability/analysis: "true"\n'),
+        )
+    )
+    assert applied.status_code == 200, applied.content
+    rt = await bootstrap.runtime()
+    probe = await rt.ledger.probe_begin(server="gpu-1", lease_s=10)
+    residents = tuple(
+        Resident(model=f"qwen3:{size}", footprint_mib=4096, context_length=8192) for size in ("8b", "14b")
+    )
+    seen = ServerSeen(
+        phase="ready",
+        ready=True,
+        since=rt.now(),
+        residents=residents,
+        models=("qwen3:8b", "qwen3:14b"),
+        probed_at=rt.now(),
+    )
+    await rt.ledger.probe_end(server="gpu-1", probe=probe, seen=seen)
+    yield
+    await rt.ledger.catch_up()
+    assert not rt.ledger.replica.tickets, "what is refused claims nothing"
+    await bootstrap.close()
+
+
+async def key(*scopes: str, **limits: object) -> str:
+    """Make a key."""
+    return await token_create(name="robot", scopes=scopes, lifetime=timedelta(hours=1), **limits)
+
+
+async def send(method: str, path: str, token: str | None = None, **more: object) -> httpx.Response:
+    """Send a request to the gateway alone."""
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    transport = httpx.ASGITransport(app=KeyInPath(Gateway(None)))
+    async with httpx.AsyncClient(transport=transport, base_url="http://kubemoot", headers=headers) as client:
+        return await client.request(method, path, **more)
+
+
+def said(answer: httpx.Response, path: str) -> str:
+    """Read the message of an error in the shape that clients of this path expect, and in no other."""
+    body = json.loads(answer.content)
+    match DIALECTS[path]:
+        case "ollama":
+            assert set(body) == {"error"}
+            return body["error"]
+        case "openai":
+            assert {"message", "type", "code"} <= set(body["error"])
+            return body["error"]["message"]
+        case _:
+            assert body["type"] == "error"
+            return body["error"]["message"]
+
+
+@pytest.mark.parametrize("path", DIALECTS)
+@pytest.mark.parametrize("token", [None, "ollama", "km_000000000000_wrong"])
+async def test_who_has_no_key_is_told_where_to_get_one(path, token):
+    answer = await send("POST", path, token, json={"model": "qwen3:8b", **QUESTION})
+
+    assert answer.status_code == 401
+    assert "Connect makes one" in said(answer, path)
+    assert answer.headers["x-should-retry"] == "false"
+
+
+@pytest.mark.parametrize("path", DIALECTS)
+async def test_a_key_that_may_only_look_does_not_call(path):
+    answer = await send("POST", path, await key("read"), json={"model": "qwen3:8b", **QUESTION})
+
+    assert answer.status_code == 403
+    assert "this needs the scope 'call'" in said(answer, path)
+
+
+@pytest.mark.parametrize("path", DIALECTS)
+async def test_a_model_that_the_key_may_not_use_is_refused_by_name(path):
+    answer = await send("POST", path, await key("call", models=["qwen3:8b"]), json={"model": "qwen3:14b", **QUESTION})
+
+    assert answer.status_code == 403
+    assert said(answer, path) == "The key robot may not use qwen3:14b; it is for qwen3:8b."
+
+
+@pytest.mark.parametrize("path", DIALECTS)
+@pytest.mark.parametrize("asked", ["qwen3:8b", "agent/default/loner", "agent/loner"])
+async def test_a_key_of_a_crew_calls_for_its_agents_alone(path, asked):
+    answer = await send("POST", path, await key("call", crews=["lab"]), json={"model": asked, **QUESTION})
+
+    assert answer.status_code == 403
+    assert said(answer, path).startswith("The key robot calls for lab alone")
+
+
+@pytest.mark.parametrize("asked", ["agent/loner", "agent/default/loner"])
+async def test_a_token_that_belongs_to_a_crew_does_not_speak_for_an_agent_of_none(asked):
+    token = await key("call", crew="default/lab")
+
+    answer = await send("POST", "/api/chat", token, json={"model": asked, **QUESTION})
+
+    assert answer.status_code == 403
+    assert said(answer, "/api/chat") == "robot belongs to the crew default/lab and cannot speak for default/loner."
+
+
+@pytest.mark.parametrize("path", DIALECTS)
+async def test_a_model_that_nobody_has_is_not_found(path):
+    answer = await send("POST", path, await key("call"), json={"model": "nothing:1b", **QUESTION})
+
+    assert answer.status_code == 404
+    assert "nothing:1b" in said(answer, path)
+
+
+@pytest.mark.parametrize(
+    ("limits", "names"),
+    [
+        ({}, {"qwen3:8b", "qwen3:14b", "agent/default/analyst", "agent/default/loner"}),
+        ({"models": ["qwen3:8b"]}, {"qwen3:8b", "agent/default/analyst", "agent/default/loner"}),
+        ({"crews": ["lab"]}, {"agent/default/analyst"}),
+    ],
+)
+async def test_the_list_holds_what_the_key_may_ask_for(limits, names):
+    token = await key("call", **limits)
+
+    listed = (await send("GET", "/v1/models", token)).json()["data"]
+    tagged = (await send("GET", f"/key/{token}/api/tags")).json()["models"]
+
+    assert {one["id"] for one in listed} == names
+    assert {one["model"] for one in tagged} == names
+
+
+@pytest.mark.parametrize("path", ["/api/pull", "/api/delete"])
+async def test_no_key_changes_what_engines_have(path):
+    answer = await send("POST", path, await key("call", "write", "admin"), json={"model": "qwen3:8b"})
+
+    assert answer.status_code == 403
+    assert "do it on the server itself" in answer.json()["error"]
