@@ -170,3 +170,110 @@ async def test_where_nobody_is_nothing_was_sent(relay, endpoint, trouble):
         await relay.open(endpoint=endpoint, request=ASK)
 
     assert (caught.value.trouble, caught.value.was_sent) == (trouble, False)
+
+
+def talking(*answers):
+    """Make a script that answers request after request on one connection, as engines do that keep it."""
+
+    async def script(raw, reader, writer):
+        for answer in answers:
+            await raw.hear(reader)
+            writer.write(answer)
+            await writer.drain()
+        await reader.read()
+
+    return script
+
+
+SHORT = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
+
+
+async def test_a_connection_whose_answer_was_read_is_used_again(relay):
+    async with raw_server(talking(SHORT, SHORT)) as raw:
+        for _ in range(2):
+            answer = await relay.open(endpoint=raw.url, request=ASK)
+            assert await body_of(answer) == [b"{}"]
+            answer.close()
+
+    assert (len(raw.heard), raw.connections) == (2, 1)
+
+
+async def test_what_comes_behind_an_answer_is_nobodys(relay):
+    """Taken for the head of the next answer, it would give one caller's words to another."""
+    async with raw_server(talking(SHORT + SHORT)) as raw:
+        first = await relay.open(endpoint=raw.url, request=ASK)
+        assert await body_of(first) == [b"{}"]
+
+        again = await relay.open(endpoint=raw.url, request=ASK)
+        again.close()
+
+    assert (len(raw.heard), raw.connections) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (b"HTTP/1.1 200 OK\r\n\r\nuntil the end", b"until the end"),
+        (b"HTTP/1.0 200 OK\r\n\r\nuntil the end", b"until the end"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + SHORT, b"{}"),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nx-trailer: a\r\n\r\n", b"{}"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+    ],
+)
+async def test_an_answer_ends_where_its_head_says(relay, answer, body):
+    async with raw_server(answering(answer)) as raw:
+        opened = await relay.open(endpoint=raw.url, request=ASK)
+
+        assert b"".join(await body_of(opened)) == body
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-encoding: br\r\ncontent-length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 9\r\n\r\n" + gzip.compress(b"x" * 99)[:9],
+        b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nx-long: " + b"x" * 1_000_000 + b"\r\ncontent-length: 2\r\n\r\n{}",
+        b"SSH-2.0-OpenSSH_9.2\r\n",
+    ],
+    ids=["cut", "bad chunk", "unknown packing", "not packed", "cut packing", "upgrade", "long head", "no http"],
+)
+async def test_what_cannot_be_read_is_broken(relay, answer):
+    async with raw_server(answering(answer)) as raw:
+        with pytest.raises(RelayFailed) as caught:
+            await body_of(await relay.open(endpoint=raw.url, request=ASK))
+
+    assert (caught.value.trouble, caught.value.was_sent) == (Trouble.BROKEN, True)
+
+
+async def test_who_reads_slowly_makes_the_engine_wait(relay):
+    size = 32 * 1024 * 1024
+    sent = asyncio.Event()
+
+    async def script(raw, reader, writer):
+        await raw.hear(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % size)
+        for _ in range(size // 65_536):
+            writer.write(b"x" * 65_536)
+            await writer.drain()
+        sent.set()
+
+    async with raw_server(script) as raw:
+        answer = await relay.open(endpoint=raw.url, request=ASK)
+        first = await answer.piece()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                await sent.wait()
+        assert len(first) + sum(map(len, await body_of(answer))) == size
+
+
+async def test_a_header_with_a_lines_end_inside_is_not_sent(relay):
+    async with raw_server(answering(SHORT)) as raw:
+        request = RelayRequest(method="POST", path="/api/chat", silence_s=5, headers=(("x-a", "b\r\nx-c: d"),))
+        with pytest.raises(RelayFailed) as caught:
+            await relay.open(endpoint=raw.url, request=request)
+
+    assert (caught.value.trouble, caught.value.was_sent, raw.heard) == (Trouble.BAD_ADDRESS, False, [])
