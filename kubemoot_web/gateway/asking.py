@@ -52,14 +52,14 @@ def read_asked(*, dialect: Dialect, operation: Operation, body: bytes) -> Asked:
     try:
         document = Document(body)
     except NotAnObject as error:
-        raise BadAsk(f"the body {error}") from None
+        raise BadAsk(f"The body {error}.") from None
     fields = document.fields
     model = fields.get("model")
     if not isinstance(model, str) or not model.strip():
-        raise BadAsk("model is required" if not model else "model must be a text", "model")
+        raise BadAsk("The field model is required." if not model else "The field model must be a text.", "model")
     stream = fields.get("stream")
     if stream is not None and not isinstance(stream, bool):
-        raise BadAsk("stream must be true or false", "stream")
+        raise BadAsk("The field stream must be true or false.", "stream")
     return Asked(
         dialect=dialect,
         operation=operation,

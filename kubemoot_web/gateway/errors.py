@@ -59,9 +59,9 @@ INVALID: Final = "invalid_request_error"
 ENGINE_REFUSED: Final = "engine-refused"
 LONGEST_WAIT_S: Final = 86_400
 ENDED_EARLY: Final = (
-    "the model server ended its answer before it was complete; what came so far is not the whole answer"
+    "The model server ended its answer before it was complete: what came so far is not the whole answer."
 )
-BROKE_OFF: Final = "the connection to the model server broke off; what came so far is not the whole answer"
+BROKE_OFF: Final = "The connection to the model server broke off: what came so far is not the whole answer."
 
 
 def error_answer(
@@ -140,7 +140,7 @@ def engine_words(body: bytes) -> str:
     for _ in range(2):
         if isinstance(value, dict):
             value = value.get("error") or value.get("message")
-    return value if isinstance(value, str) and value else "the engine refused the call and did not say why"
+    return value if isinstance(value, str) and value else "The model server refused the call and did not say why."
 
 
 def _shaped(dialect: Dialect, status: int, code: str, message: str, param: str | None) -> dict[str, Any]:

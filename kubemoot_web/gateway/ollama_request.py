@@ -35,7 +35,7 @@ def stops(value: Any, param: str) -> list[str]:
     """
     found = [value] if isinstance(value, str) else value
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise BadAsk(f"{param} must be a text or a list of texts", param)
+        raise BadAsk(f"The field {param} must be a text or a list of texts.", param)
     return found
 
 
@@ -52,7 +52,7 @@ def arguments(text: Any) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise BadAsk("the arguments of a tool call must be a JSON object", "messages")
+        raise BadAsk("The arguments of a tool call must be a JSON object.", "messages")
     return value
 
 
@@ -63,7 +63,7 @@ def image(url: Any) -> str:
         BadAsk: it is an address; nobody here fetches one.
     """
     if not isinstance(url, str) or not url.startswith(IMAGE) or BASE64 not in url[:128]:
-        raise BadAsk("pictures must be sent inside the request, as a data URL in base64", "messages")
+        raise BadAsk("Pictures must be sent inside the request, as data URLs in base64.", "messages")
     return url.partition(BASE64)[2]
 
 

@@ -53,7 +53,7 @@ def _tool(given: dict[str, Any]) -> dict[str, Any]:
 def _messages(fields: Any) -> list[dict[str, Any]]:
     given = fields.get("messages")
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
-        raise BadAsk("messages must be a list of objects", "messages")
+        raise BadAsk("The field messages must be a list of objects.", "messages")
     said: list[dict[str, Any]] = []
     system = _text(fields.get("system"), "system")
     if system:
@@ -71,7 +71,7 @@ def _message(given: dict[str, Any], tools: dict[str, str]) -> list[dict[str, Any
     """
     role = given.get("role")
     if role not in ROLES:
-        raise BadAsk("the role of a message must be user, assistant or system", "messages")
+        raise BadAsk("The role of a message must be user, assistant or system.", "messages")
     results: list[dict[str, Any]] = []
     message: dict[str, Any] = {"role": role, "content": "", "images": [], "thinking": "", "tool_calls": []}
     for block in _blocks(given.get("content")):
@@ -98,14 +98,14 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, list) or not all(isinstance(each, dict) for each in content):
-        raise BadAsk("the content of a message must be a text or a list of blocks", "messages")
+        raise BadAsk("The content of a message must be a text or a list of blocks.", "messages")
     return content
 
 
 def _block_text(block: dict[str, Any]) -> str:
     text = block.get("text")
     if not isinstance(text, str):
-        raise BadAsk("a text block needs its text", "messages")
+        raise BadAsk("A text block needs its text.", "messages")
     return text
 
 
@@ -114,7 +114,7 @@ def _text(content: Any, param: str) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list) or not all(isinstance(each, dict) for each in content):
-        raise BadAsk(f"{param} must be a text or a list of text blocks", param)
+        raise BadAsk(f"The field {param} must be a text or a list of text blocks.", param)
     return "".join(str(each.get("text") or "") for each in content if each.get("type") == "text")
 
 
@@ -122,7 +122,7 @@ def _image(block: dict[str, Any]) -> str:
     source = block.get("source")
     data = source.get("data") if isinstance(source, dict) and source.get("type") == "base64" else None
     if not isinstance(data, str):
-        raise BadAsk("pictures must be sent inside the request, in base64", "messages")
+        raise BadAsk("Pictures must be sent inside the request, in base64.", "messages")
     return data
 
 
@@ -130,14 +130,14 @@ def _document(block: dict[str, Any]) -> str:
     source = block.get("source")
     data = source.get("data") if isinstance(source, dict) and source.get("type") == "text" else None
     if not isinstance(data, str):
-        raise BadAsk("documents must be sent as plain text", "messages")
+        raise BadAsk("Documents must be sent as plain text.", "messages")
     return data
 
 
 def _tool_use(block: dict[str, Any], tools: dict[str, str]) -> dict[str, Any]:
     name, id = block.get("name"), block.get("id")
     if not isinstance(name, str) or not isinstance(id, str):
-        raise BadAsk("each tool_use block needs a name and an id", "messages")
+        raise BadAsk("Each tool_use block needs a name and an id.", "messages")
     tools[id] = name
     return {"id": id, "function": {"name": name, "arguments": arguments(block.get("input"))}}
 

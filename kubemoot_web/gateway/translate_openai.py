@@ -20,7 +20,7 @@ SAMPLING: Final = {
 }
 DEFAULTS: Final = {"temperature": 1.0, "top_p": 1.0}
 ROLES: Final = {"developer": "system", "function": "tool"}
-EFFORTS: Final[dict[Any, bool | str]] = {
+EFFORTS: Final[dict[str, bool | str]] = {
     "none": False,
     "minimal": "low",
     "low": "low",
@@ -66,7 +66,7 @@ def completion_request(asked: Asked, *, model: str, context_length: int | None) 
     if isinstance(prompt, list) and len(prompt) == 1:
         prompt = prompt[0]
     if not isinstance(prompt, str):
-        raise BadAsk("prompt must be one text", "prompt")
+        raise BadAsk("The field prompt must be one text.", "prompt")
     request = envelope(asked, model=model, context_length=context_length, options=_options(fields))
     return written({**request, "prompt": prompt, "suffix": fields.get("suffix") or ""})
 
@@ -80,7 +80,7 @@ def embedding_request(asked: Asked, *, model: str, context_length: int | None) -
     given = asked.fields.get("input")
     texts = given if isinstance(given, list) else [given]
     if not texts or not all(isinstance(each, str) for each in texts):
-        raise BadAsk("input must be a text or a list of texts", "input")
+        raise BadAsk("The field input must be a text or a list of texts.", "input")
     request = envelope(asked, model=model, context_length=context_length, options={})
     del request["stream"]
     dimensions = asked.fields.get("dimensions")
@@ -89,7 +89,7 @@ def embedding_request(asked: Asked, *, model: str, context_length: int | None) -
 
 def _refuse_many(fields: Any) -> None:
     if fields.get("n") not in (None, 1):
-        raise BadAsk("only one choice for each call: leave n out and call again for another", "n")
+        raise BadAsk("There is one choice for each call: leave n out, and call again for another.", "n")
 
 
 def _options(fields: Any) -> dict[str, Any]:
@@ -114,13 +114,13 @@ def _think(fields: Any) -> bool | str | None:
     if effort is None:
         return None
     if not isinstance(effort, str) or effort not in EFFORTS:
-        raise BadAsk("reasoning_effort must be none, minimal, low, medium, high or xhigh", "reasoning_effort")
+        raise BadAsk(f"The field reasoning_effort must be one of: {', '.join(EFFORTS)}.", "reasoning_effort")
     return EFFORTS[effort]
 
 
 def _messages(given: Any) -> list[dict[str, Any]]:
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
-        raise BadAsk("messages must be a list of objects", "messages")
+        raise BadAsk("The field messages must be a list of objects.", "messages")
     tools: dict[str, str] = {}
     return [_message(each, tools) for each in given]
 
@@ -129,7 +129,7 @@ def _message(given: dict[str, Any], tools: dict[str, str]) -> dict[str, Any]:
     """Say one message. `tools` gathers the names of the tools by the ids of their calls, of which the last counts."""
     role = given.get("role")
     if not isinstance(role, str):
-        raise BadAsk("each message needs a role", "messages")
+        raise BadAsk("Each message needs a role.", "messages")
     text, images = _content(given.get("content"))
     calls = given.get("tool_calls")
     message: dict[str, Any] = {
@@ -150,7 +150,7 @@ def _content(content: Any) -> tuple[str, list[str]]:
     if content is None or isinstance(content, str):
         return content or "", []
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
-        raise BadAsk("the content of a message must be a text or a list of parts", "messages")
+        raise BadAsk("The content of a message must be a text or a list of parts.", "messages")
     texts: list[str] = []
     images: list[str] = []
     for part in content:
@@ -161,21 +161,21 @@ def _content(content: Any) -> tuple[str, list[str]]:
                 where = part.get("image_url")
                 images.append(image(where.get("url") if isinstance(where, dict) else where))
             case _:
-                raise BadAsk("this server reads text and pictures: no other parts of a message", "messages")
+                raise BadAsk("A message may hold text and pictures here, no other parts.", "messages")
     return "\n".join(texts), images
 
 
 def _text(part: dict[str, Any]) -> str:
     text = part.get("text", part.get("refusal"))
     if not isinstance(text, str):
-        raise BadAsk("a text part needs its text", "messages")
+        raise BadAsk("A text part needs its text.", "messages")
     return text
 
 
 def _tool_call(call: Any, tools: dict[str, str]) -> dict[str, Any]:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-        raise BadAsk("each tool call needs a function with a name", "messages")
+        raise BadAsk("Each tool call needs a function with a name.", "messages")
     said: dict[str, Any] = {"function": {"name": function["name"], "arguments": arguments(function.get("arguments"))}}
     if isinstance(call.get("id"), str):
         tools[call["id"]] = function["name"]

@@ -81,7 +81,7 @@ def upstream(
         case Dialect.ANTHROPIC if engine is EngineKind.OLLAMA:  # 3
             return _anthropic_translated(asked, place)
         case _:
-            raise BadAsk(f"the server that has {asked.model} speaks the OpenAI dialect alone: use /v1", "model")
+            raise BadAsk(f"The server that has {asked.model} speaks the OpenAI dialect alone: use /v1.", "model")
 
 
 def _openai_untouched(asked: Asked, place: _Place) -> Upstream:

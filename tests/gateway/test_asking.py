@@ -110,13 +110,13 @@ def test_names_are_read_without_case_as_engines_do():
 @pytest.mark.parametrize(
     ("body", "message", "param"),
     [
-        (f'{{"messages":"{SECRET}"}}', "model is required", "model"),
-        (f'{{"model":"","messages":"{SECRET}"}}', "model is required", "model"),
-        (f'{{"model":["{SECRET}"]}}', "model must be a text", "model"),
-        (f'{{"model":"m","stream":"{SECRET}"}}', "stream must be true or false", "stream"),
-        (f'{{"model":"m","messages":{SECRET}}}', "the body is not valid JSON at character 24", None),
-        (f'["{SECRET}"]', "the body is not a JSON object", None),
-        ("", "the body is not a JSON object", None),
+        (f'{{"messages":"{SECRET}"}}', "The field model is required.", "model"),
+        (f'{{"model":"","messages":"{SECRET}"}}', "The field model is required.", "model"),
+        (f'{{"model":["{SECRET}"]}}', "The field model must be a text.", "model"),
+        (f'{{"model":"m","stream":"{SECRET}"}}', "The field stream must be true or false.", "stream"),
+        (f'{{"model":"m","messages":{SECRET}}}', "The body is not valid JSON at character 24.", None),
+        (f'["{SECRET}"]', "The body is not a JSON object.", None),
+        ("", "The body is not a JSON object.", None),
     ],
 )
 def test_a_bad_body_is_refused_without_repeating_it(body, message, param):

@@ -134,9 +134,9 @@ def test_after_the_status_an_error_travels_in_the_body(dialect, stream, frame):
         (b'{"error":"no such option"}', "no such option"),
         (b'{"error":{"message":"no such option","type":"x"}}', "no such option"),
         (b'{"object":"error","message":"no such option"}', "no such option"),
-        (b"<html>", "the engine refused the call and did not say why"),
-        (b"", "the engine refused the call and did not say why"),
-        (b"[" * 100_000, "the engine refused the call and did not say why"),
+        (b"<html>", "The model server refused the call and did not say why."),
+        (b"", "The model server refused the call and did not say why."),
+        (b"[" * 100_000, "The model server refused the call and did not say why."),
     ],
 )
 def test_an_engines_own_words_are_passed_on_in_the_callers_dialect(body, words):
