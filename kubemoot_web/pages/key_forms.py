@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 from django import forms
+from django.core.validators import RegexValidator
 
 from kubemoot_web.access import SCOPES, Principal
 from scheduler.core.messages import who
@@ -31,6 +32,10 @@ LIMITS = ("crews", "models", "ceiling", "max_calls")
 """Fields that are put away until somebody wants them."""
 
 
+NO_SLASH = RegexValidator("/", "Write it without a slash: such names are agents'.", inverse_match=True)
+"""Calls of a key go by its name, which must not pass for an agent's."""
+
+
 class KeyForm(forms.Form):
     """A new key. Nobody can give away a scope that they do not have."""
 
@@ -38,6 +43,7 @@ class KeyForm(forms.Form):
     name = forms.CharField(
         label="Name",
         max_length=100,
+        validators=[NO_SLASH],
         help_text="Which client it is for: open-webui, the nightly job, Ada's laptop.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )

@@ -67,10 +67,10 @@ async def test_one_button_makes_a_key_that_stands_in_all_lines_this_once():
 
 
 async def test_a_key_may_be_named_after_its_client():
-    made = await (await person("ada", "operator")).post("/connect/key", {"name": " aider " + "x" * 200})
+    made = await (await person("ada", "operator")).post("/connect/key", {"name": " my/aider " + "x" * 200})
 
     assert made.status_code == 201
-    assert (await ApiToken.objects.aget()).name == ("aider " + "x" * 200)[:100]
+    assert (await ApiToken.objects.aget()).name == ("my aider " + "x" * 200)[:100]
 
 
 async def test_a_viewer_sees_the_lines_and_makes_no_key():

@@ -119,6 +119,7 @@ async def test_a_key_is_shown_once_and_works():
         ("operator", {"scopes": ["admin"]}, "admin is not one of the available choices"),
         ("operator", {"scopes": []}, "This field is required."),
         ("operator", {"name": " "}, "This field is required."),
+        ("operator", {"name": "default/analyst"}, "Write it without a slash"),
         ("operator", {"crews": ["default/nobody"]}, "nobody is not one of the available choices"),
         ("operator", {"max_calls": "0"}, "greater than or equal to 1"),
         ("operator", {"lifetime": "100y"}, "100y is not one of the available choices"),
