@@ -11,7 +11,9 @@ from collections.abc import Callable
 from kubemoot_web.gateway.asking import Asked, BadAsk
 from kubemoot_web.gateway.dialects import Headers, answer_headers, beat
 from kubemoot_web.gateway.errors import engine_refusal, error_answer, error_frame
+from kubemoot_web.gateway.heads import passed_down, placement
 from kubemoot_web.gateway.line import Line
+from kubemoot_web.gateway.pulse import Pulse
 from kubemoot_web.gateway.readers import Verdict
 from kubemoot_web.gateway.upstream import Upstream, upstream
 from providers.core.relaying import RelayFailed, RelayRequest
@@ -94,8 +96,9 @@ class Relaying:
 
     async def _opened(self, *, on_lapse: Callable[[], None]) -> RunningCall:
         """Wait for the answer's first byte; the client hears beats while its call waits or loads."""
-        opening = asyncio.get_running_loop().create_task(
-            call_open(
+        pulse = Pulse(after_s=self._hold_s, every_s=BEAT_S, beat=self._beat)
+        try:
+            return await call_open(
                 doors=self._doors,
                 call=self._call,
                 id=self._id,
@@ -104,22 +107,12 @@ class Relaying:
                 on_place=self._place,
                 on_lapse=on_lapse,
             )
-        )
-        try:
-            await asyncio.wait({opening}, timeout=self._hold_s)
-            while not opening.done():
-                if self._placed is None or self._line.is_begun:
-                    await self._beat()
-                await asyncio.wait({opening}, timeout=BEAT_S)
-        except asyncio.CancelledError:
-            opening.cancel()
-            await asyncio.wait({opening})
-            if not opening.cancelled() and opening.exception() is None:
-                await opening.result().end(outcome=Outcome(ok=False, end=CallEnd.CANCELLED))
-            raise
-        return opening.result()
+        finally:
+            pulse.stop()  # and wait for nothing: a client that left now would leave the running call to nobody
 
     async def _beat(self) -> None:
+        if self._placed is not None and not self._line.is_begun:
+            return  # nobody makes noise for the silence of an engine
         asked = self._asked
         if not self._line.is_begun:
             headers = [*answer_headers(asked.dialect, asked.stream), *self._placement()]
@@ -264,30 +257,17 @@ class Relaying:
         await self._line.answer(status, [*headers, *self._placement()], body)
 
     def _head(self, running: RunningCall) -> Headers:
-        """Make the head of an answer: how it is to be read, where it ran, the engine's name for it."""
-        asked = self._asked
-        passed = [
-            (name.encode(), value.encode("latin-1"))
-            for name, value in running.headers
-            if name == "x-request-id" or name.startswith("openai-")
+        """Make the head of an answer."""
+        passed = passed_down(running.headers)
+        return [
+            *answer_headers(self._asked.dialect, self._asked.stream),
+            *passed,
+            *self._placement(has_id=any(name == b"x-request-id" for name, _ in passed)),
         ]
-        return [*answer_headers(asked.dialect, asked.stream), *passed, *self._placement(has_id=bool(passed))]
 
     def _placement(self, *, has_id: bool = False) -> Headers:
-        """Say which call this is, and where it ran as far as that is settled."""
-        headers = [(b"x-kubemoot-call", self._id.encode())]
-        if not has_id:
-            headers.append((b"x-request-id", self._line.headers.get("x-request-id", self._id).encode("latin-1")))
-        placed = self._placed
-        if placed is not None:
-            ticket = placed.ticket
-            headers += [
-                (b"x-kubemoot-model", ticket.model.encode()),
-                (b"x-kubemoot-server", ticket.server.encode()),
-                (b"x-kubemoot-action", ticket.action.encode()),
-                (b"x-kubemoot-queue-ms", str(round(placed.waited_s * 1000)).encode()),
-            ]
-        return headers
+        request_id = None if has_id else self._line.headers.get("x-request-id", self._id)
+        return placement(call=self._id, request_id=request_id, placed=self._placed)
 
     def _lapse(self, task: "asyncio.Task[object]") -> None:
         self._is_lapsed = True
