@@ -10,7 +10,7 @@ _unfit = re.compile(r"[^\x20-\x7e]")
 
 
 def placement(*, call: str, request_id: str | None, placed: Placed | None) -> Headers:
-    """Say which call this is, and where it ran as far as that is settled. `request_id` None: the engine said its own."""
+    """Say which call this is and, once settled, where it ran. `request_id` None: the engine said its own."""
     headers = [(b"x-kubemoot-call", _value(call))]
     if request_id is not None:
         headers.append((b"x-request-id", _value(request_id)))
