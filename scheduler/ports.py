@@ -1,9 +1,10 @@
 """What the services need from the world, as Protocols. Drivers implement them; fakes are held to the same contracts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from scheduler.core.calls import AgentProfile
+from scheduler.core.gate import Admission, AdmissionState
 from scheduler.core.ledger import (
     Change,
     Committed,
@@ -16,41 +17,24 @@ from scheduler.core.ledger import (
     ServerSeen,
     Settled,
 )
+from scheduler.core.problems import LedgerUnavailable, LineFull, TicketGone, UnknownAgent, UnknownServer
 from scheduler.core.replica import Replica
 from scheduler.core.snapshot import Resident
 from scheduler.core.types import Candidate, LoadUnderWay, Waiter
 
-
-class TicketGone(Exception):
-    """The ticket was released or its lease ran out; whatever it held may belong to somebody else now."""
-
-    def __init__(self, ticket: str) -> None:
-        super().__init__(f"Ticket {ticket} is gone.")
-        self.ticket = ticket
-
-
-class UnknownAgent(Exception):
-    """No agent of that name is registered."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"There is no agent {name}. Register it with an Agent resource, or name a model instead.")
-        self.name = name
-
-
-class LedgerUnavailable(Exception):
-    """The ledger cannot be reached, or did not answer in time; whether a change got through is not known."""
-
-    def __init__(self, problem: str) -> None:
-        super().__init__(f"The ledger does not answer: {problem}")
-        self.problem = problem
-
-
-class LineFull(Exception):
-    """No more waiters are taken."""
-
-    def __init__(self, *, limit: int) -> None:
-        super().__init__(f"{limit} calls wait already.")
-        self.limit = limit
+__all__ = (
+    "Catalog",
+    "Clock",
+    "Effects",
+    "History",
+    "Ids",
+    "Ledger",
+    "LedgerUnavailable",
+    "LineFull",
+    "TicketGone",
+    "UnknownAgent",
+    "UnknownServer",
+)
 
 
 class Ledger(Protocol):
@@ -118,6 +102,19 @@ class Ledger(Protocol):
 
         A probe older than the last one stored, or begun before a load or unload here that has ended since, is dropped.
         Models that have a load under way here are not taken as resident, whatever the engine lists.
+        """
+        ...
+
+    async def admission_set(
+        self, *, server: str, admission: Admission, when: Collection[AdmissionState] = (), trial: bool = False
+    ) -> bool:
+        """Let calls be placed on a server, or keep them away, from `admission.since` on; say whether that is news.
+
+        `when` are the states it must be in for that; none: whichever it is in. What an operator said, the system
+        (`admission.by`) leaves as it is. `trial`: it opens for a single call first, as after a rest of its circuit.
+
+        Raises:
+            UnknownServer: no such server.
         """
         ...
 

@@ -17,6 +17,7 @@ class Reason(StrEnum):
     MODEL_TOO_LARGE = "model-too-large"
     PROMPT_TOO_LARGE = "prompt-too-large"
     KEY_LIMIT = HELD_BY_KEY
+    QUEUE_CLEARED = "queue-cleared"
 
 
 class Verdict(StrEnum):

@@ -162,6 +162,7 @@ class Fleet:
             tickets_load=False,
             blocked=blocked,
             half_open=is_half_open,
+            paused=not record.admission.is_open,
         )
 
 

@@ -1,6 +1,41 @@
-"""Whether a server takes calls, memory and slots aside: its circuit, which calls that it failed open."""
+"""Whether a server takes calls, health, memory and slots aside: what was said of it, and its circuit."""
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class AdmissionState(StrEnum):
+    """Whether calls may be placed on a server. In every state but `open` what runs there goes on.
+
+    `draining` is being paused until nothing runs any more; `quarantined` is being taken out for how the engine behaves.
+    """
+
+    OPEN = "open"
+    PAUSED = "paused"
+    DRAINING = "draining"
+    QUARANTINED = "quarantined"
+
+
+class AdmissionBy(StrEnum):
+    """Who said so. What an operator said, the system never changes."""
+
+    OPERATOR = "operator"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """Whether calls may be placed on a server: since when, why (in words), and who said so."""
+
+    state: AdmissionState = AdmissionState.OPEN
+    reason: str = ""
+    since: float = 0.0
+    by: AdmissionBy = AdmissionBy.OPERATOR
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether calls may be placed."""
+        return self.state is AdmissionState.OPEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

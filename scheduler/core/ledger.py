@@ -7,7 +7,7 @@ a refused change says why and changes nothing.
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from scheduler.core.gate import Circuit
+from scheduler.core.gate import Admission, Circuit
 from scheduler.core.resident import Resident
 from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
 
@@ -72,6 +72,7 @@ class ServerRecord:
     config: ServerConfig
     seen: ServerSeen = ServerSeen()
     learned: ServerLearned = ServerLearned()
+    admission: Admission = field(default_factory=Admission)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
-from scheduler.core.gate import Circuit
+from scheduler.core.gate import Admission, AdmissionBy, AdmissionState, Circuit
 from scheduler.core.ledger import Intent, Plan, ServerConfig, ServerLearned, ServerRecord, ServerSeen, Use
 from scheduler.core.snapshot import Resident
 from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticket, TicketState, Waiter
@@ -54,7 +54,10 @@ def server_record(doc: Mapping[str, Any]) -> ServerRecord:
         seen = _plain(ServerSeen, seen, residents=_residents, models=_optional_texts, observed=dict, estimated=dict)
     if not isinstance(learned, ServerLearned):
         learned = _plain(ServerLearned, learned, blocked_until=dict, failures=dict, circuit=_circuit)
-    return ServerRecord(config=config, seen=seen, learned=learned)
+    admission = doc.get("admission") or Admission()
+    if not isinstance(admission, Admission):
+        admission = _plain(Admission, admission, state=AdmissionState, by=AdmissionBy)
+    return ServerRecord(config=config, seen=seen, learned=learned, admission=admission)
 
 
 def ticket(doc: Mapping[str, Any]) -> Ticket:

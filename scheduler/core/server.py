@@ -20,8 +20,8 @@ class Server:
     """One server: its configuration, what it holds, who holds tickets there. None means unknown.
 
     `loads` are the loads under way as the ledger records them. A snapshot given from outside has no records: there
-    `tickets_load`, every ticket whose model is not resident is a load. `blocked` are models whose last load here
-    failed and must rest. `half_open`: a single call may come, and the circuit is open for others until that has ended.
+    `tickets_load`, every ticket whose model is not resident is a load. `blocked` are models whose last load failed and
+    must rest. `half_open`: a single call may come and try. `paused`: somebody keeps calls away.
     """
 
     name: str
@@ -46,11 +46,12 @@ class Server:
     tickets_load: bool = True
     blocked: frozenset[str] = frozenset()
     half_open: bool = False
+    paused: bool = False
 
     @lasting
     def is_open(self) -> bool:
         """Say whether calls may be placed here at all."""
-        return self.ready and not self.circuit_open
+        return self.ready and not self.circuit_open and not self.paused
 
     @lasting
     def usable_mib(self) -> int | None:
@@ -116,8 +117,8 @@ class Server:
 
         Their memory stays reserved, because a caller's next request may make the engine load them again.
         """
-        copies = {self.copy_name(ticket.model) for ticket in self.tickets}
-        return frozenset(copy for copy in copies if copy not in self.warm and copy not in self.loading)
+        copies = frozenset(self.copy_name(ticket.model) for ticket in self.tickets)
+        return copies - self.warm.keys() - self.loading.keys()
 
     def with_work(self, *, tickets: tuple[Ticket, ...], loads: tuple[LoadUnderWay, ...]) -> "Server":
         """Copy the server with other tickets and loads; what does not rest on these is not worked out again."""
@@ -283,9 +284,8 @@ class Server:
     def context_of(self, model: str) -> int | None:
         """Give the context length that a call of this model would have here, if known."""
         resident = self.warm.get(model)
-        if resident is not None and resident.context_length is not None:
-            return resident.context_length
-        return self.context_length
+        length = None if resident is None else resident.context_length
+        return self.context_length if length is None else length
 
     def fits_prompt(self, *, model: str, prompt_tokens: int | None) -> bool:
         """Say whether the prompt fits; an unknown context never refuses."""

@@ -1,6 +1,6 @@
 """Deltas as a ledger writes them, made into deltas as a replica reads them.
 
-A server's document lies in three parts in the ledger, and a step tells only the parts that it changed.
+A server's document lies in four parts in the ledger, and a step tells only the parts that it changed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 from scheduler.core.ledger import ServerRecord
 
 Delta = tuple[str, str, Any]
-PARTS = {"server:config": "config", "server:seen": "seen", "server:learned": "learned"}
+PARTS = {f"server:{part}": part for part in ("config", "seen", "learned", "admission")}
 
 
 def whole_servers(*, servers: Mapping[str, ServerRecord], deltas: Iterable[Delta]) -> list[Delta]:

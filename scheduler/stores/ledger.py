@@ -1,12 +1,13 @@
 """The ledger in Redis. Every method is one script; what it did comes back as deltas for this process's replica."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from scheduler.core import ledger_docs as docs
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.gate import Admission, AdmissionState
 from scheduler.core.ledger import (
     Change,
     Committed,
@@ -28,7 +29,7 @@ from scheduler.core.ledger import (
 from scheduler.core.replica import Replica
 from scheduler.core.server import Resident
 from scheduler.core.types import LoadUnderWay, Waiter
-from scheduler.ports import LineFull, TicketGone
+from scheduler.ports import LineFull, TicketGone, UnknownServer
 from scheduler.stores.journal import read_entry
 from scheduler.stores.layout import clear_other_layouts, root_of
 from scheduler.stores.ledger_batch import Batch
@@ -118,6 +119,16 @@ class RedisLedger:
     async def probe_end(self, *, server: str, probe: int, seen: ServerSeen) -> bool:
         """Store what a probe saw; say whether anything but `probed_at` changed."""
         return bool(await self._step("probe_end", server, probe, docs.to_text(seen), now=seen.probed_at))
+
+    async def admission_set(
+        self, *, server: str, admission: Admission, when: Collection[AdmissionState] = (), trial: bool = False
+    ) -> bool:
+        """Let calls be placed on a server, or keep them away; say whether that changed anything."""
+        told = (server, docs.to_text(admission), "1" if trial else "", *sorted(state.value for state in when))
+        changed = int(await self._step("admission_set", *told, now=admission.since))
+        if changed < 0:
+            raise UnknownServer(server)
+        return bool(changed)
 
     async def enqueue(self, *, waiter: Waiter) -> tuple[Waiter, int]:
         """Add a waiter; give it back with its fair-queueing tag, and the version before it was added."""

@@ -57,8 +57,9 @@ def tables(ledger: Ledger) -> dict[str, object]:
     replica = ledger.replica
     names = ("tickets", "loads", "waiters", "drains", "plans", "intents", "uses", "selected", "footprints", "weights")
     servers = {
-        name: (record.config, record.learned, record.seen.ready, record.seen.residents, record.seen.models)
+        name: (record.config, record.learned, record.admission, seen.ready, seen.residents, seen.models)
         for name, record in replica.servers.items()
+        for seen in (record.seen,)
     }
     return {"version": replica.version, "servers": servers} | {name: dict(getattr(replica, name)) for name in names}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from scheduler.core.gate import Admission, AdmissionBy, AdmissionState
 from scheduler.core.ledger import (
     CallEnd,
     DrainChange,
@@ -44,7 +45,7 @@ operation = st.tuples(
             ),
             *("select", "select", "plan", "plan", "plan", "drop_plan"),
             *("begin", "renew_load", "victim_gone", "done", "done", "failed", "probe", "probe_begin", "probe_end"),
-            *("advance", "advance", "reap", "configure", "batch"),
+            *("advance", "advance", "reap", "configure", "batch", "admit"),
         ]
     ),
     st.tuples(number, number, number, number, number),
@@ -233,6 +234,13 @@ class Player(Hand):
         if kept and b == 5:
             kept.pop()
         return await self._probe(server, kept=tuple(kept), ready=b != 4)
+
+    async def admit(self, a: int, b: int, c: int, d: int, _: int) -> Any:
+        """Keep calls from a server, or let them come again."""
+        state = AdmissionState.OPEN if b < 3 else list(AdmissionState)[b - 2]
+        admission = Admission(state=state, since=self.now(), by=list(AdmissionBy)[c % 2])
+        when = (AdmissionState.PAUSED,) if d == 1 else ()
+        return await self.ledger.admission_set(server=SERVERS[a % 2], admission=admission, when=when, trial=d == 2)
 
     async def probe_begin(self, a: int, *_: int) -> Any:
         """Begin a probe whose answer comes late."""

@@ -65,7 +65,7 @@ WAYS = {
     ),
     "a server is away": (
         told(server(ready=False)),
-        ["gpu-1 could take qwen3:32b, but it is not ready: bring it back."],
+        ["gpu-1 could take qwen3:32b, but it takes no calls now: its page says why."],
     ),
     "a load failed": (
         told(server(blocked=frozenset({MODEL}))),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from scheduler.core.decisions import Evict, Join, Load, Use
+from scheduler.core.gate import Admission, AdmissionState
 from scheduler.core.line import turn_of
 from scheduler.core.placement.decide import decide
 from scheduler.core.placement.held import held_decision
@@ -161,7 +162,19 @@ class Cluster(Hands):
 
     @rule(
         change=st.sampled_from(
-            ("resident", "resident", "away", "back", "back", "limits", "limits", "server comes", "server goes")
+            (
+                "resident",
+                "resident",
+                "away",
+                "back",
+                "back",
+                "limits",
+                "limits",
+                "server comes",
+                "server goes",
+                "pause",
+                "resume",
+            )
         ),
         index=indexes,
         model=models,
@@ -183,6 +196,10 @@ class Cluster(Hands):
                 changed = {"slots": slots, "max_concurrent": cap, "interactive_reserve": reserve}
                 self.configs[name] = replace(self.configs[name], **changed)
                 self._configure()
+            case "pause" | "resume":
+                state = AdmissionState.PAUSED if change == "pause" else AdmissionState.OPEN
+                admission = Admission(state=state, since=self.clock.at)
+                at_once(self.ledger.admission_set(server=name, admission=admission))
             case "server comes" if len(self.configs) < 4:
                 new = f"gpu-{self._id()}"
                 self.configs[new] = server(new, total=16384)

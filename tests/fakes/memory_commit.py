@@ -94,7 +94,7 @@ def _is_key_full(books: Books, change: GrantChange) -> bool:
 def _place_refusal(
     snapshot: ClusterSnapshot, server: Server, ticket: Ticket, load: LoadUnderWay | None
 ) -> Refusal | None:
-    if not server.ready or server.circuit_open or (server.half_open and ticket.state is TicketState.PLANNED):
+    if not server.is_open or (server.half_open and ticket.state is TicketState.PLANNED):
         return Refusal.SERVER_CLOSED
     if load is not None:
         refusal = _load_refusal(snapshot, server, load)

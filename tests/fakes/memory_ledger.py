@@ -1,11 +1,12 @@
 """The ledger in memory, for tests: the same port, one process, a clock that tests move."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from scheduler.core import ledger_docs as docs
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.gate import Admission, AdmissionState
 from scheduler.core.ledger import (
     Change,
     Committed,
@@ -27,7 +28,7 @@ from tests.fakes.memory_books import Books, call_of_ticket, call_of_waiter, is_d
 from tests.fakes.memory_commit import apply_change
 from tests.fakes.memory_learning import learn
 from tests.fakes.memory_loads import load_done, load_failed
-from tests.fakes.memory_upkeep import configure, reap
+from tests.fakes.memory_upkeep import admission_set, configure, reap
 
 
 class MemoryLedger:
@@ -105,6 +106,12 @@ class MemoryLedger:
         books.emit("server_changed", event, reason="probed", residents=models, sizes_mib=sizes)
         books.finish()
         return True
+
+    async def admission_set(
+        self, *, server: str, admission: Admission, when: Collection[AdmissionState] = (), trial: bool = False
+    ) -> bool:
+        """Let calls be placed on a server, or keep them away; say whether that changed anything."""
+        return admission_set(self._begin(admission.since), server, admission, when=when, trial=trial)
 
     async def enqueue(self, *, waiter: Waiter) -> tuple[Waiter, int]:
         """Add a waiter; give it back with its fair-queueing tag, and the version before it was added."""

@@ -1,8 +1,11 @@
 """Bringing configuration into the books, and ending what has outlived its lease."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
+from scheduler.core.gate import Admission, AdmissionBy, AdmissionState
 from scheduler.core.ledger import Reaped, ServerConfig, ServerLearned, ServerRecord, ServerSeen
+from scheduler.ports import UnknownServer
 from tests.fakes.memory_books import Books, call_of_ticket, is_delivered
 
 
@@ -30,6 +33,27 @@ def configure(
     changed = books.is_changed
     books.finish()
     return changed
+
+
+def admission_set(books: Books, server: str, new: Admission, *, when: Collection[AdmissionState], trial: bool) -> bool:
+    """Let calls be placed on a server, or keep them away; say whether that changed anything."""
+    record = books.rows.servers.get(server)
+    if record is None:
+        raise UnknownServer(server)
+    old = record.admission
+    is_anothers = new.by is AdmissionBy.SYSTEM and not old.is_open and old.by is not AdmissionBy.SYSTEM
+    is_same = (new.state, new.reason) == (old.state, old.reason)
+    if is_anothers or is_same or (when and old.state not in when):
+        return False
+    books.put("server", server, replace(record, admission=new))
+    if trial:
+        circuit = record.learned.circuit
+        opened_at = books.now if circuit.opened_at is None else circuit.opened_at
+        openings = max(circuit.openings, 1)
+        books.put_circuit(server, openings=openings, opened_at=opened_at, rests_until=books.now)
+    books.emit("admission", {"server": server, "state": new.state, "reason": new.reason, "by": new.by})
+    books.finish()
+    return True
 
 
 def reap(books: Books) -> Reaped:
@@ -81,10 +105,18 @@ def _configure_one(books: Books, config: ServerConfig) -> None:
             config=config,
             seen=kept.seen if kept else ServerSeen(),
             learned=kept.learned if kept else ServerLearned(),
+            admission=_admission(books, old, is_same=is_same),
         ),
     )
     reason = "registered" if old is None else "configured"
     books.emit("server_changed", {"server": config.name, "reason": reason})
+
+
+def _admission(books: Books, old: ServerRecord | None, *, is_same: bool) -> Admission:
+    if old is None:
+        return Admission()
+    is_about_another = not is_same and old.admission.state is AdmissionState.QUARANTINED
+    return Admission(since=books.now) if is_about_another else old.admission
 
 
 def _clear(books: Books, server: str, reason: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from redis import Redis
 
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.gate import Circuit
+from scheduler.core.gate import Admission, Circuit
 from scheduler.core.ledger import Intent, Plan, ServerConfig, ServerLearned, ServerSeen, Use
 from scheduler.core.server import Resident
 from scheduler.core.types import Candidate, Drain, LoadUnderWay, Ticket, Waiter
@@ -86,6 +86,7 @@ FORM = {
         " context_length can_load call_timeout_s",
         ServerSeen: "phase ready since detail residents models observed estimated version probed_at",
         ServerLearned: "load_mib_per_s call_s success_rate blocked_until failures load_problem circuit",
+        Admission: "state reason since by",
         Circuit: "failures openings opened_at rests_until trial status",
         Resident: "model footprint_mib context_length last_used spilling queued aliases accelerator_percent",
         Ticket: "id server agent model state started_at footprint_mib evicts priority crew thread phase purpose asked"
@@ -100,8 +101,8 @@ FORM = {
         Use: "count at",
     },
     "keys": {
-        "hash": "barrier drain_of fair: footprint held_intent intent load meta on: probed probing runner server:config"
-        " server:learned server:seen waiter weight",
+        "hash": "barrier drain_of fair: footprint held_intent intent load meta on: probed probing runner"
+        " server:admission server:config server:learned server:seen waiter weight",
         "set": "loads: of_key:",
         "sorted set": "age:intent age:plan lease:runner lease:ticket lease:waiter",
         "stream": "journal",
@@ -124,4 +125,4 @@ def test_whoever_changes_the_form_raises_its_number() -> None:
         "keys": {kind: " ".join(sorted(names)) for kind, names in keys.items()},
         "packed": re.sub(r"\s+", "", packed).replace("ticket.", "").replace(",", " "),
     }
-    assert (LAYOUT, form) == (3, FORM)
+    assert (LAYOUT, form) == (4, FORM)

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from scheduler.core.gate import AdmissionBy, AdmissionState, Circuit
 from scheduler.core.ledger import ServerRecord
-from scheduler.core.messages.admission import circuit_rests, circuit_tried
+from scheduler.core.messages import admission as messages
 from scheduler.core.placement import fit
-from scheduler.core.snapshot import ClusterSnapshot
-from scheduler.core.types import Waiter
+from scheduler.core.snapshot import ClusterSnapshot, Server
+from scheduler.core.types import TicketState, Waiter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,22 +20,55 @@ class Closed:
     sentence: str
 
 
-def closed_by(*, record: ServerRecord, now: float) -> Closed | None:
-    """Say what keeps calls from a server, its health aside; None where nothing does."""
-    circuit = record.learned.circuit
+def closed_by(*, record: ServerRecord, server: Server, now: float) -> Closed | None:
+    """Say what keeps calls from a server, its health aside; None where nothing does.
+
+    `kind` is the state of its admission, `drained` once nothing runs there any more, or `circuit`.
+    """
+    said = record.admission
+    running = len(running_on(server))
+    match said.state:
+        case AdmissionState.OPEN:
+            return _resting(circuit=record.learned.circuit, now=now)
+        case AdmissionState.PAUSED:
+            kind, sentence = said.state.value, messages.paused(reason=said.reason)
+        case AdmissionState.DRAINING:
+            kind = said.state.value if running else "drained"
+            sentence = messages.draining(reason=said.reason, running=running)
+        case AdmissionState.QUARANTINED:
+            is_operators = said.by is AdmissionBy.OPERATOR
+            kind, sentence = said.state.value, messages.quarantined(reason=said.reason, by_operator=is_operators)
+    return Closed(kind=kind, since=said.since, until=None, sentence=sentence)
+
+
+def running_on(server: Server) -> tuple[str, ...]:
+    """Name what keeps a server from being drained: calls, and loads without any. A place held for a call does not."""
+    calls = tuple(ticket for ticket in server.tickets if ticket.state is not TicketState.PLANNED)
+    models = {ticket.model for ticket in calls}
+    return (*(ticket.id for ticket in calls), *(load.model for load in server.loads if load.model not in models))
+
+
+def _resting(*, circuit: Circuit, now: float) -> Closed | None:
     if circuit.rests_until is None or circuit.opened_at is None:
         return None
     failures, rests_s = circuit.failures, circuit.rests_until - now
     if rests_s > 0:
-        sentence = circuit_rests(failures=failures, status=circuit.status, rests_s=rests_s)
+        sentence = messages.circuit_rests(failures=failures, status=circuit.status, rests_s=rests_s)
         return Closed(kind="circuit", since=circuit.opened_at, until=circuit.rests_until, sentence=sentence)
-    return Closed(kind="circuit", since=circuit.opened_at, until=None, sentence=circuit_tried(failures=failures))
+    sentence = messages.circuit_tried(failures=failures)
+    return Closed(kind="circuit", since=circuit.opened_at, until=None, sentence=sentence)
 
 
 def closed_places(*, snapshot: ClusterSnapshot, waiter: Waiter) -> tuple[str, ...]:
     """Name the servers that a waiter's models could run on, where none of them takes calls now; else nobody."""
+    places = places_of(snapshot=snapshot, waiter=waiter)
+    return () if any(server.is_open for server in places) else tuple(server.name for server in places)
+
+
+def places_of(*, snapshot: ClusterSnapshot, waiter: Waiter) -> tuple[Server, ...]:
+    """List the servers, open or not, that have or could ever hold one of a waiter's models, with its prompt."""
     request = waiter.request()
-    places = [
+    return tuple(
         server
         for server in snapshot.servers.values()
         if any(
@@ -42,5 +76,4 @@ def closed_places(*, snapshot: ClusterSnapshot, waiter: Waiter) -> tuple[str, ..
             and fit.is_place(snapshot=snapshot, server=server, candidate=candidate)
             for candidate in request.acceptable
         )
-    ]
-    return () if any(server.is_open for server in places) else tuple(server.name for server in places)
+    )

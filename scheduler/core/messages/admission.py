@@ -15,6 +15,29 @@ def waiting_for_servers(*, model: str, servers: Sequence[str]) -> str:
     return f"waiting for {listed(names)} to take calls again: {model} has no place elsewhere"
 
 
+def paused(*, reason: str) -> str:
+    """Say that an operator keeps calls from a server."""
+    return f"Paused{_why(reason)} What runs here goes on; nothing new is placed here until it is resumed."
+
+
+def draining(*, reason: str, running: int) -> str:
+    """Say that an operator lets a server run empty, and whether it has."""
+    if not running:
+        return f"Drained{_why(reason)} Nothing runs here; it takes calls again once it is resumed."
+    return f"Being drained{_why(reason)} {running} still {'runs' if running == 1 else 'run'} here; nothing new comes."
+
+
+def quarantined(*, reason: str, by_operator: bool) -> str:
+    """Say that a server was taken out for how its engine behaves, and what brings it back."""
+    back = "An operator clears it." if by_operator else "It comes back when its engine answers, or by an operator."
+    return f"Taken out{_why(reason)} Nothing is placed here. {back}"
+
+
+def _why(reason: str) -> str:
+    """Go on with a reason, in the words of whoever gave it."""
+    return f": {reason.strip().rstrip('.')}." if reason.strip() else "."
+
+
 def circuit_rests(*, failures: int, status: int | None, rests_s: float) -> str:
     """Say that calls failed on a server in a row, and for how much longer it rests."""
     said = f", the last with HTTP {status}" if status is not None else ""

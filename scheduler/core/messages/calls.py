@@ -78,6 +78,8 @@ def stood_aside(*, reason: str, model: str) -> str:
                 f"The prompt is longer than the context {model} has on any server. Shorten it, or raise contextLength "
                 f"on a server with memory to spare."
             )
+        case Reason.QUEUE_CLEARED:
+            return f"An operator cleared the queue that the call for {model} stood in. Send it again, or ask them why."
         case Reason.KEY_LIMIT:
             return (
                 "The key's own calls kept running until the waiting limit. Send fewer calls at once, or raise the "

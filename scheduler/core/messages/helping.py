@@ -14,7 +14,7 @@ def helps(*, way: helping.Help) -> str:
         case helping.MoreMemory(server=server, model=model, need_mib=need, lacks_mib=lacks):
             return f"A server with {size(need)} free for {model}; {server} comes nearest and lacks {size(lacks)}."
         case helping.ServerBack(server=server, model=model):
-            return f"{server} could take {model}, but it is not ready: bring it back."
+            return f"{server} could take {model}, but it takes no calls now: its page says why."
         case helping.LoadWorks(server=server, model=model):
             return f"{server} could hold {model}, but loading it failed there: its page says why."
         case helping.Pull(server=server, model=model, usable_mib=usable):

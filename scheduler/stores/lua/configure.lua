@@ -43,6 +43,11 @@ local function write(server, raw)
     put_part('seen', server, cjson.decode(EMPTY_SEEN), EMPTY_SEEN)
     put_part('learned', server, cjson.decode(EMPTY_LEARNED), EMPTY_LEARNED)
     redis.call('HDEL', key('probing'), server)
+    -- What an operator said holds for whatever stands there; how an engine behaved is of another one.
+    local admission = get('server:admission', server)
+    if admission and admission.state == 'quarantined' then
+      put_part('admission', server, {state = 'open', reason = '', since = NOW, by = 'operator'})
+    end
   end
   put_part('config', server, new, raw)
   emit('server_changed', {server = server, reason = old and 'configured' or 'registered'})
@@ -50,7 +55,7 @@ end
 
 local function forget(server)
   clear(server, 'server-gone')
-  for _, part in ipairs({'config', 'seen', 'learned'}) do remove('server:' .. part, server) end
+  for _, part in ipairs({'config', 'seen', 'learned', 'admission'}) do remove('server:' .. part, server) end
   redis.call('HDEL', key('probing'), server)
   remove('server', server) -- only a delta: nothing is stored under this name
   emit('server_changed', {server = server, reason = 'removed'})

@@ -40,8 +40,10 @@ local function learn(ticket, lesson, status, was_trial)
   return active_s
 end
 
--- Say whether calls may come, as far as the circuit goes. A place held ahead of its call is no trial.
+-- Say whether calls may come, as far as operators and the circuit go. A place held ahead of its call is no trial.
 local function is_let_in(ticket)
+  local admission = get('server:admission', ticket.server)
+  if admission and admission.state ~= 'open' then return false end
   local circuit = get('server:learned', ticket.server).circuit
   local rests_until = some(circuit.rests_until)
   if rests_until == nil then return true end

@@ -87,7 +87,7 @@ local function remove(name, id)
   touch(name, id)
 end
 
--- A server's document lies in three parts, so that a probe never writes its configuration anew.
+-- A server's document lies in four parts, so that a probe never writes its configuration anew.
 local function put_part(part, server, doc, raw) put('server:' .. part, server, doc, raw) end
 
 local function emit(kind, event)

@@ -7,7 +7,8 @@
 local function server_text(server)
   return '{"config":' .. redis.call('HGET', key('server:config'), server)
     .. ',"seen":' .. redis.call('HGET', key('server:seen'), server)
-    .. ',"learned":' .. redis.call('HGET', key('server:learned'), server) .. '}'
+    .. ',"learned":' .. redis.call('HGET', key('server:learned'), server)
+    .. ',"admission":' .. (redis.call('HGET', key('server:admission'), server) or 'null') .. '}'
 end
 
 local rows = {}

@@ -160,4 +160,4 @@ def test_people_read_since_when_until_when_and_why(circuit, now, closed):
     config = ServerConfig(name="gpu-1", kind="ollama", endpoint="e")
     record = ServerRecord(config=config, learned=ServerLearned(circuit=circuit))
 
-    assert closed_by(record=record, now=now) == closed
+    assert closed_by(record=record, server=server("gpu-1").value, now=now) == closed
