@@ -10,6 +10,9 @@ Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
+WATCH_AFTER_S = 0.05
+"""A call that is over sooner is not worth a task that looks whether its client is still there."""
+
 
 class ClientGone(Exception):
     """The client left before its request was read."""
@@ -33,6 +36,7 @@ class Line:
         self._receive = receive
         self._send = send
         self._watch: asyncio.Task[None] | None = None
+        self._watch_later: asyncio.TimerHandle | None = None
 
     async def body(self, *, limit: int) -> bytes:
         """Read the request's body.
@@ -59,17 +63,19 @@ class Line:
 
     def watch(self, on_gone: Callable[[], None]) -> None:
         """Tell once when the client leaves, until `unwatch`."""
-        self._watch = asyncio.get_running_loop().create_task(self._wait_until_gone(on_gone))
+        self._watch_later = asyncio.get_running_loop().call_later(WATCH_AFTER_S, self._look_after, on_gone)
 
     def unwatch(self) -> None:
         """Stop looking whether the client is there."""
+        if self._watch_later is not None:
+            self._watch_later.cancel()
         if self._watch is not None:
             self._watch.cancel()
 
     async def begin(self, *, status: int, headers: Headers) -> None:
         """Send the head of the answer."""
-        self.is_begun = True
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        self.is_begun = True  # not before: whoever was stopped while it waited here has sent nothing
 
     async def write(self, data: bytes) -> None:
         """Send a piece of the answer's body at once."""
@@ -85,6 +91,9 @@ class Line:
             headers = [*headers, (b"content-length", str(len(body)).encode())]
         await self.begin(status=status, headers=headers)
         await self.finish(body)
+
+    def _look_after(self, on_gone: Callable[[], None]) -> None:
+        self._watch = asyncio.get_running_loop().create_task(self._wait_until_gone(on_gone))
 
     async def _wait_until_gone(self, on_gone: Callable[[], None]) -> None:
         while (await self._receive())["type"] != "http.disconnect":

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 
 from scheduler.core.calls import Call
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.ledger import GrantChange, Plan, Settled
+from scheduler.core.ledger import CallEnd, GrantChange, Outcome, Plan, Settled
 from scheduler.core.replica import Replica
 from scheduler.core.settling import is_settled
 from scheduler.core.types import Ticket, TicketState, Waiter
 from scheduler.ports import Clock, Effects, Ids, Ledger, TicketGone
 from scheduler.services.cycle import apply_effects, plan_changes, run_cycle
+from scheduler.services.tickets import ticket_release
 
 LEASES_PER_LOOK = 3
 """A waiting caller shows that it is alive this many times within its lease."""
@@ -96,7 +97,20 @@ async def _claim_at_once(
             return None
         direct = replace(own, ticket=replace(own.ticket, waiter=None))
         batch = tuple(direct if change is own else change for change in changes)
-        committed = await ledger.commit(changes=batch, now=now)
+        try:
+            committed = await ledger.commit(changes=batch, now=now)
+        except asyncio.CancelledError:  # it may have been granted all the same
+            await asyncio.shield(
+                ticket_release(
+                    ledger=ledger,
+                    effects=effects,
+                    config=config,
+                    ticket=direct.ticket.id,
+                    outcome=Outcome(ok=False, end=CallEnd.CANCELLED),
+                    now=now,
+                )
+            )
+            raise
         await apply_effects(effects=effects, changes=batch, committed=committed)
         if committed.results[batch.index(direct)] is None:
             return direct.ticket

@@ -191,3 +191,25 @@ async def test_a_second_release_changes_nothing():
     assert not await world.release(ticket.id)
 
     assert set(world.ledger.replica.tickets) == {other.id}
+
+
+async def test_a_caller_that_leaves_while_its_claim_is_under_way_leaves_no_ticket():
+    """The ledger had granted it already; nobody heard of it, and the slot was taken until its lease ran out."""
+    world = await World().holding(gpu_1=("qwen3:14b",))
+    commit, granted = world.ledger.commit, asyncio.Event()
+
+    async def granted_but_not_told(**asked):
+        committed = await commit(**asked)
+        granted.set()
+        await asyncio.Event().wait()
+        return committed
+
+    world.ledger.commit = granted_but_not_told
+    asking = asyncio.ensure_future(world.submit(call("default/analyst", "qwen3:14b")))
+    await granted.wait()
+    assert len(world.ledger.replica.tickets) == 1
+    asking.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert world.ledger.replica.tickets == {}
