@@ -120,27 +120,44 @@ def truncation(dialect: Dialect, stream: bool, *, is_broken: bool) -> bytes:
 
 
 def engine_refusal(dialect: Dialect, status: int, body: bytes) -> tuple[int, Headers, bytes]:
-    """Pass on what an engine says against a call (400 to 499), with its own words, in the caller's dialect."""
-    written = _written(_shaped(dialect, status, ENGINE_REFUSED, engine_words(body), None))
+    """Pass on what an engine says against a call (400 to 499): as it is in the caller's dialect, else its words."""
+    if not _is_shaped(dialect, body):
+        body = _written(_shaped(dialect, status, ENGINE_REFUSED, engine_words(body), None))
     headers: Headers = [
         (b"content-type", JSON),
-        (b"content-length", str(len(written)).encode()),
+        (b"content-length", str(len(body)).encode()),
         (b"x-should-retry", b"false"),
         (b"x-kubemoot-reason", ENGINE_REFUSED.encode()),
     ]
-    return status, headers, written
+    return status, headers, body
 
 
 def engine_words(body: bytes) -> str:
     """Find the sentence in an engine's error body, whichever shape it has."""
-    try:
-        value: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        value = None
+    value = _read(body)
     for _ in range(2):
         if isinstance(value, dict):
             value = value.get("error") or value.get("message")
     return value if isinstance(value, str) and value else "The model server refused the call and did not say why."
+
+
+def _is_shaped(dialect: Dialect, body: bytes) -> bool:
+    document = _read(body)
+    error = document.get("error") if isinstance(document, dict) else None
+    match dialect:
+        case Dialect.OPENAI:
+            return isinstance(error, dict) and isinstance(error.get("message"), str)
+        case Dialect.OLLAMA:
+            return isinstance(error, str)
+        case Dialect.ANTHROPIC:
+            return False
+
+
+def _read(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _shaped(dialect: Dialect, status: int, code: str, message: str, param: str | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ names are told apart as the engines' own readers do, that is without case, so th
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from json import decoder
@@ -99,9 +99,13 @@ class Document:
         return {member.name: member.value for member in self._members}
 
     def edited(self, changes: Changes) -> bytes:
-        """Give the body with these members set or taken away."""
-        text = _rewritten(self._text, self._members, _grouped(changes))
-        return self._body if text == self._text else text.encode()
+        """Give the body with these members set or taken away; the very same body when nothing changes."""
+        splices = _splices(self._text, self._members, _grouped(changes))
+        if not splices:
+            return self._body
+        if self._text.isascii():  # then places in the text are places in the body: large bodies are copied once
+            return b"".join(_applied(memoryview(self._body), splices, encode=str.encode))
+        return "".join(_applied(self._text, splices, encode=str)).encode()
 
 
 def edited(body: bytes, changes: Changes) -> bytes:
@@ -166,36 +170,49 @@ def _grouped(changes: Changes) -> _Grouped:
     return grouped
 
 
-def _rewritten(text: str, found: list[Member], changes: _Grouped) -> str:
-    """Copy an object member by member, each with what stood before it, and add what was not there."""
-    start = end = found[0].start if found else text.index("{") + 1
-    kept: list[str] = []
-    for member in found:
-        written = _member_text(text, member, changes[member.name][1]) if member.name in changes else None
-        if written is None:
-            written = text[member.start : member.end]
-        if written:
-            kept += (text[end : member.start], written) if kept else ("", written)
-        end = member.end
+_Splice = tuple[int, int, str]
+
+
+def _splices(text: str, found: list[Member], changes: _Grouped, *, opening: int = 0) -> list[_Splice]:
+    """List what to replace by what, in order. `opening` is where the object begins that `found` are the members of."""
+    splices: list[_Splice] = []
+    is_first = True
+    for at, member in enumerate(found):
+        change = changes[member.name][1] if member.name in changes else None
+        if change is REMOVE:  # with the comma before it, or the one behind when nothing stays before
+            after = found[at + 1].start if at + 1 < len(found) else member.end
+            splices.append((member.start, after, "") if is_first else (found[at - 1].end, member.end, ""))
+            continue
+        is_first = False
+        if member.name in changes:
+            splices += _member_splices(text, member, change)
     there = {member.name for member in found}
-    for folded, (name, change) in changes.items():
-        value = "" if folded in there else _fresh(change)
-        if value:
-            kept += ("," if kept else "", f"{_written(name)}:{value}")
-    return "".join((text[:start], *kept, text[end:]))
+    added = [(name, _fresh(change)) for folded, (name, change) in changes.items() if folded not in there]
+    written = ",".join(f"{_written(name)}:{value}" for name, value in added if value)
+    if written:
+        end = found[-1].end if found else text.index("{", opening) + 1
+        splices.append((end, end, written if is_first else "," + written))
+    return splices
 
 
-def _member_text(text: str, member: Member, change: "Change | _Inside") -> str | None:
-    """Write one changed member: nothing when it goes, None when it stays."""
-    if change is REMOVE:
-        return ""
-    if not isinstance(change, _Inside):
-        return text[member.start : member.value_start] + _written(change)
-    if isinstance(member.value, dict):
-        inner = text[member.value_start : member.end]
-        return text[member.start : member.value_start] + _rewritten(inner, members(inner)[0], change.changes)
-    value = _fresh(change) if member.value is None else ""
-    return text[member.start : member.value_start] + value if value else None
+def _member_splices(text: str, member: Member, change: "Change | _Inside") -> list[_Splice]:
+    if isinstance(change, _Inside) and isinstance(member.value, dict):
+        inner = members(text, member.value_start)[0]
+        return _splices(text, inner, change.changes, opening=member.value_start)
+    if isinstance(change, _Inside) and member.value is not None:
+        return []
+    written = _fresh(change)
+    is_new = bool(written) and text[member.value_start : member.end] != written
+    return [(member.value_start, member.end, written)] if is_new else []
+
+
+def _applied(source: Any, splices: list[_Splice], *, encode: Callable[[str], Any]) -> Iterator[Any]:
+    end = 0
+    for start, after, written in splices:
+        yield source[end:start]
+        yield encode(written)
+        end = after
+    yield source[end:]
 
 
 def _fresh(change: "Change | _Inside") -> str:

@@ -144,3 +144,14 @@ def test_an_engines_own_words_are_passed_on_in_the_callers_dialect(body, words):
 
     assert (status, json.loads(written)) == (400, {"error": words})
     assert (b"x-kubemoot-reason", b"engine-refused") in headers
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body"),
+    [
+        (OPENAI, b'{"error": {"message":"too long","type":"x","param":"messages","code":400}, "more":1}'),
+        (OLLAMA, b'{ "error":"no such option" }'),
+    ],
+)
+def test_an_engines_answer_in_the_callers_own_dialect_is_passed_on_untouched(dialect, body):
+    assert engine_refusal(dialect, 400, body)[2] is body

@@ -80,6 +80,12 @@ def test_what_a_tool_is_told_is_not_what_the_engine_says():
     assert verdict == METERED
 
 
+def test_a_last_line_is_the_last_whatever_its_tools_are_told():
+    body = done(tool_calls=[{"function": {"name": "f", "arguments": {"done": False, "model": "qwen3:14b"}}}])
+
+    assert read(reader(), [body]) == (body, METERED)
+
+
 @given(pieces=cuts(BODY))
 def test_the_model_is_shown_by_the_name_that_was_asked_for(pieces):
     assert read(reader('a"x'), pieces) == (BODY.replace(b'{"model":"qwen3:14b"', b'{"model":"a\\"x"'), METERED)
@@ -95,7 +101,10 @@ def test_the_model_is_shown_by_the_name_that_was_asked_for(pieces):
     ],
 )
 def test_the_name_is_found_wherever_it_stands(given_line, shown):
-    assert reader("x").feed(given_line) == shown
+    reading = reader("x")
+    reading.feed(b'{"model":"m","done":false}\n')
+
+    assert (reader("x").feed(given_line), reading.feed(given_line)) == (shown, shown)
 
 
 def test_a_load_is_one_object_that_says_done():
