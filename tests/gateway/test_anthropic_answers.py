@@ -46,7 +46,8 @@ def message(content, reason, took):
 
 
 def test_a_stream_is_one_block_after_the_other():
-    lines = [said(thinking="h"), said(thinking="m"), said("Grö"), said("ße"), said(tool_calls=[CALL, CALL]), done()]
+    calls = [said(tool_calls=[CALL]), said(tool_calls=[CALL])]
+    lines = [said(thinking="h"), said(thinking="m"), said("Grö"), said("ße"), *calls, done()]
 
     got, verdict = translated(lines, stream=True)
 
