@@ -89,6 +89,7 @@ def test_an_edit_made_twice_is_the_edit_made_once(body):
         ('{"Model":"a"}', {("model",): "c"}, '{"Model":"c"}'),
         ('{"mod\\u0065l":"a"}', {("model",): "c"}, '{"mod\\u0065l":"c"}'),
         ('{"\u212aeep_alive":0}', {("keep_alive",): -1}, '{"\u212aeep_alive":-1}'),
+        ('{"option\u017f":{"num_ctx":1}}', {("options", "num_ctx"): 2}, '{"option\u017f":{"num_ctx":2}}'),
         ('{"a":"\\ud800"}', {("b",): "\ud800"}, '{"a":"\\ud800","b":"\\ud800"}'),
     ],
 )
