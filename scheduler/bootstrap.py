@@ -75,6 +75,7 @@ def config() -> SchedulerConfig:
         wait_limit_s=env.wait_limit_s,
         plan_limit_s=env.plan_lease_s,
         drain_after_s=env.drain_after_s,
+        max_waiters_per_agent=env.queue_per_agent,
         probe_fast_s=env.probe_fast_s,
         probe_slow_s=env.probe_slow_s,
         keep_history_s=env.history_days * DAY_S or None,

@@ -124,7 +124,7 @@ class Ledger(Protocol):
         """Add a waiter; give it back with its fair-queueing tag, and the version before it was added.
 
         Raises:
-            LineFull: there are `max_waiters` already.
+            LineFull: there are `max_waiters` already, or `max_waiters_per_agent` of its client key, else its agent.
         """
         ...
 

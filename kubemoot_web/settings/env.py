@@ -117,6 +117,14 @@ class Env(BaseSettings):
         ge=1,
         le=86400,
     )
+    queue_per_agent: int = Field(
+        64,
+        validation_alias="KUBEMOOT_QUEUE_PER_AGENT",
+        description="calls that may wait at once for one client key, or for one agent where calls come without a key",
+        examples=["64"],
+        ge=1,
+        le=10_000,
+    )
     drain_after_s: float = Field(
         60,
         validation_alias="KUBEMOOT_DRAIN_AFTER_SECONDS",

@@ -1,5 +1,7 @@
 """What may go wrong when the ledger or the catalog is asked; each says so in a sentence."""
 
+from scheduler.core.messages.wording import who
+
 
 class TicketGone(Exception):
     """The ticket was released or its lease ran out; whatever it held may belong to somebody else now."""
@@ -34,8 +36,11 @@ class LedgerUnavailable(Exception):
 
 
 class LineFull(Exception):
-    """No more waiters are taken."""
+    """No more waiters are taken: of nobody, or of this agent or client key."""
 
-    def __init__(self, *, limit: int) -> None:
-        super().__init__(f"{limit} calls wait already.")
+    def __init__(self, *, limit: int, agent: str = "", key: str = "") -> None:
+        of = f" of the key {key}" if key else f" of {who(agent)}" if agent else ""
+        super().__init__(f"{limit} calls{of} wait already, which is as many as may. Send fewer at once.")
         self.limit = limit
+        self.agent = agent
+        self.key = key

@@ -135,6 +135,8 @@ class RedisLedger:
         answer = await self._step("enqueue", docs.to_text(waiter), now=waiter.arrived_at)
         if answer == b"full":
             raise LineFull(limit=self._config.max_waiters)
+        if answer == b"full-of-own":
+            raise LineFull(limit=self._config.max_waiters_per_agent, agent=waiter.agent, key=waiter.key)
         stored, before = answer
         return docs.waiter(json.loads(stored)), int(before)
 

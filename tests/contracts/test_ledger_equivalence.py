@@ -15,7 +15,7 @@ from tests.contracts.operations import Player, operations
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.memory_ledger import MemoryLedger
 
-CONFIG = SchedulerConfig(max_waiters=4)
+CONFIG = SchedulerConfig(max_waiters=4, max_waiters_per_agent=2)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

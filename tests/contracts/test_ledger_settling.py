@@ -34,7 +34,7 @@ async def test_a_place_wakes_its_own_caller_and_nobody_else(world: World) -> Non
     """A thousand callers that wake at each change of the ledger would keep a core busy with finding out nothing."""
     await world.gpu("14b")
     for number in range(100):
-        await world.waits(f"w{number}")
+        await world.waits(f"w{number}", agent=f"a{number}")
     tasks = await asleep(world.ledger, *(f"w{number}" for number in range(100)))
     before = world.ledger.wake_ups
 

@@ -26,6 +26,10 @@ from tests.core.play import at_once
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.memory_ledger import MemoryLedger
 
+CHANGES = (
+    *("resident", "resident", "away", "back", "back", "limits", "limits"),
+    *("server comes", "server goes", "pause", "resume"),
+)
 indexes = st.integers(0, 99)
 models = st.sampled_from(tuple(MODELS))
 calls = st.fixed_dictionaries(
@@ -161,21 +165,7 @@ class Cluster(Hands):
             self._cycle()
 
     @rule(
-        change=st.sampled_from(
-            (
-                "resident",
-                "resident",
-                "away",
-                "back",
-                "back",
-                "limits",
-                "limits",
-                "server comes",
-                "server goes",
-                "pause",
-                "resume",
-            )
-        ),
+        change=st.sampled_from(CHANGES),
         index=indexes,
         model=models,
         limits=st.tuples(st.integers(1, 3), st.sampled_from((None, 0, 1, 3)), st.integers(0, 2)),

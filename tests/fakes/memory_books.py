@@ -29,6 +29,11 @@ def load_key(server: str, model: str) -> str:
     return f"{server}#{model}"
 
 
+def owner_of(waiter: Waiter) -> tuple[str, str]:
+    """Say whose place in line a waiter takes: its client key's, else its agent's."""
+    return ("key", waiter.key) if waiter.key else ("agent", waiter.agent)
+
+
 def is_delivered(ticket: Ticket) -> bool:
     """Say whether a ticket is in its caller's hands."""
     return ticket.waiter is None and ticket.plan is None

@@ -24,7 +24,7 @@ from scheduler.core.server import Resident
 from scheduler.core.types import LoadUnderWay, TicketState, Waiter, intent_key
 from scheduler.ports import LineFull, TicketGone
 from tests.fakes.manual_clock import ManualClock
-from tests.fakes.memory_books import Books, call_of_ticket, call_of_waiter, is_delivered, load_key
+from tests.fakes.memory_books import Books, call_of_ticket, call_of_waiter, is_delivered, load_key, owner_of
 from tests.fakes.memory_commit import apply_change
 from tests.fakes.memory_learning import learn
 from tests.fakes.memory_loads import load_done, load_failed
@@ -121,6 +121,9 @@ class MemoryLedger:
             return books.rows.waiters[waiter.id], before
         if len(books.rows.waiters) >= self._config.max_waiters:
             raise LineFull(limit=self._config.max_waiters)
+        own = sum(1 for other in books.rows.waiters.values() if owner_of(other) == owner_of(waiter))
+        if own >= self._config.max_waiters_per_agent:
+            raise LineFull(limit=self._config.max_waiters_per_agent, agent=waiter.agent, key=waiter.key)
         waiter = replace(waiter, start_tag=books.take_tag(waiter))
         books.put("waiter", waiter.id, waiter)
         books.lease("waiter", waiter.id, self._config.waiter_lease_s)

@@ -103,7 +103,7 @@ FORM = {
     "keys": {
         "hash": "barrier drain_of fair: footprint held_intent intent load meta on: probed probing runner"
         " server:admission server:config server:learned server:seen waiter weight",
-        "set": "loads: of_key:",
+        "set": "line_of: loads: of_key:",
         "sorted set": "age:intent age:plan lease:runner lease:ticket lease:waiter",
         "stream": "journal",
     },
@@ -125,4 +125,4 @@ def test_whoever_changes_the_form_raises_its_number() -> None:
         "keys": {kind: " ".join(sorted(names)) for kind, names in keys.items()},
         "packed": re.sub(r"\s+", "", packed).replace("ticket.", "").replace(",", " "),
     }
-    assert (LAYOUT, form) == (4, FORM)
+    assert (LAYOUT, form) == (5, FORM)

@@ -166,8 +166,14 @@ local function revoke(ticket, reason)
   emit_of('lapsed', ticket, {reason = reason})
 end
 
+-- Whose place in line a waiter takes: its client key's, else its agent's.
+local function owner_of(waiter)
+  return waiter.key ~= '' and 'key:' .. waiter.key or 'agent:' .. waiter.agent
+end
+
 local function forget_waiter(waiter, reason)
   remove('waiter', waiter.id)
+  redis.call('SREM', key('line_of:' .. owner_of(waiter)), waiter.id)
   redis.call('ZREM', key('lease:waiter'), waiter.id)
   end_drain_of(waiter.id, reason)
 end
