@@ -32,12 +32,13 @@ class Floor:
 class Figure:
     """One measured number: of which case, which measure (`median`, `p99`, `per second`, `ratio`), in which unit.
 
-    `goal` None: nothing is promised, the number is for orientation. `floor` None: a count or a ratio has none.
+    `goal` None: nothing is promised, the number is for orientation. `floor` None: a count or a ratio has none. `value`
+    None: it could not be measured here, and the measure says why.
     """
 
     case: str
     measure: str
-    value: float
+    value: float | None
     unit: str
     goal: float | None = None
     better: Better = Better.LOWER
@@ -45,8 +46,8 @@ class Figure:
 
     @property
     def is_reached(self) -> bool | None:
-        """Say whether the goal was reached in this run; None without a goal."""
-        if self.goal is None:
+        """Say whether the goal was reached in this run; None without a goal, or a number."""
+        if self.goal is None or self.value is None:
             return None
         return self.value <= self.goal if self.better is Better.LOWER else self.value >= self.goal
 

@@ -1,12 +1,13 @@
 """A Valkey of a bench's own, started as `manage.py up` starts it, with one copy on its ledger that everybody wants."""
 
+import struct
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from socket import AF_UNIX, socket
+from socket import AF_UNIX, SO_PEERCRED, SOL_SOCKET, socket
 
 from kubemoot_web.management import programs
 from kubemoot_web.management.supervisor import die_with_parent
@@ -42,14 +43,22 @@ def own_valkey() -> Iterator[Path]:
             process.wait()
 
 
+def process_of(path: Path) -> int:
+    """Say which process serves a socket."""
+    with socket(AF_UNIX) as line:
+        line.connect(str(path))
+        pid, _, _ = struct.unpack("3i", line.getsockopt(SOL_SOCKET, SO_PEERCRED, struct.calcsize("3i")))
+    return int(pid)
+
+
 def ledger_on(path: Path) -> Ledger:
     """Make a process's ledger, not started yet."""
     return bootstrap.ledger_at(url=f"unix://{path}", name=LEDGER, figures=FIGURES)
 
 
-async def register(ledger: Ledger, *, slots: int) -> None:
+async def register(ledger: Ledger, *, slots: int, endpoint: str = "http://gpu-1") -> None:
     """Register one server that holds the model, ready for so many calls at once."""
-    config = ServerConfig(name=SERVER, kind="ollama", endpoint="http://gpu-1", total_mib=81920, slots=slots)
+    config = ServerConfig(name=SERVER, kind="ollama", endpoint=endpoint, total_mib=81920, slots=slots)
     await ledger.configure(servers=[config], footprints={}, weights={})
     probe = await ledger.probe_begin(server=SERVER, lease_s=10.0)
     if probe is None:

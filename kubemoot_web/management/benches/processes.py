@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KIB_PER_MIB = 1024
+PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 NAMES = {" up ": "up", "uvicorn": "web", "celery": "worker", "valkey-server": "valkey"}
 
@@ -29,6 +30,16 @@ def cpu_seconds(pid: int) -> float:
     """Say how much CPU time a process has used so far."""
     fields = (Path(f"/proc/{pid}") / "stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+
+
+def family_cpu_seconds(root: int) -> float:
+    """Say the same of a process and everything it has started."""
+    return sum(map(cpu_seconds, _pids(root)))
+
+
+def resident_kib(pid: int) -> int:
+    """Say how much memory a process holds."""
+    return int((Path(f"/proc/{pid}") / "statm").read_text().split()[1]) * PAGE_KIB
 
 
 def _pids(pid: int) -> Iterator[int]:

@@ -44,6 +44,8 @@ def _row(figure: Figure) -> tuple[str, ...]:
     sign = "<=" if figure.better is Better.LOWER else ">="
     goal = "" if figure.goal is None else f"{sign} {_number(figure.goal)}"
     floor, times = "", ""
+    if figure.value is None:
+        return figure.case, figure.measure, "-", goal, "", "", ""
     if figure.floor is not None:
         floor = f"{_number(figure.floor.value)} {figure.unit}"
         low, high = sorted((figure.value, figure.floor.value))

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,39 +58,56 @@ def own_site(*, valkey: Path) -> Iterator[Site]:
         signed_in = subprocess.run(  # noqa: S603 - our own program
             [sys.executable, "-c", SIGN_IN], cwd=settings.BASE_DIR, env=environment, check=True, capture_output=True
         )
-        with _uvicorn(application=APPLICATION, environment=environment) as (pid, port):
+        with uvicorn(application=APPLICATION, environment=environment) as (pid, port):
             yield Site(pid=pid, port=port, cookies=signed_in.stdout.decode().strip())
 
 
 @contextmanager
 def bare_site() -> Iterator[Site]:
     """Run the bare broadcast in a process that is started like ours."""
-    with _uvicorn(application=BARE, environment=dict(os.environ)) as (pid, port):
+    with uvicorn(application=BARE, environment=dict(os.environ)) as (pid, port):
         yield Site(pid=pid, port=port)
 
 
 @contextmanager
-def _uvicorn(*, application: str, environment: Mapping[str, str]) -> Iterator[tuple[int, int]]:
+def uvicorn(*, application: str, environment: Mapping[str, str]) -> Iterator[tuple[int, int]]:
+    """Serve an ASGI application as ours is served; give process and port."""
     port = programs.free_port(wanted=0)
     ours = programs.web(host=HOST, port=port, environment={}).command
-    command = [application if part == APPLICATION else part for part in ours]
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        command, cwd=settings.BASE_DIR, env=environment, preexec_fn=die_with_parent
+    others = {} if application == APPLICATION else {APPLICATION: application, "on": "auto"}  # they may have no lifespan
+    command = [others.get(part, part) for part in ours]
+    with serving(command=command, environment=environment, port=port) as pid:
+        yield pid, port
+
+
+@contextmanager
+def serving(
+    *,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    port: int,
+    within_s: float = STARTS_WITHIN_S,
+    is_loud: bool = True,
+) -> Iterator[int]:
+    """Run a program until the block ends; give its process once it listens."""
+    said = None if is_loud else subprocess.DEVNULL
+    process = subprocess.Popen(  # noqa: S603 - our own words
+        command, cwd=settings.BASE_DIR, env=environment, preexec_fn=die_with_parent, stdout=said, stderr=said
     )
     try:
-        _wait_for(port=port, process=process)
-        yield process.pid, port
+        _wait_for(port=port, process=process, within_s=within_s)
+        yield process.pid
     finally:
         process.terminate()
         process.wait()
 
 
-def _wait_for(*, port: int, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + STARTS_WITHIN_S
+def _wait_for(*, port: int, process: "subprocess.Popen[bytes]", within_s: float) -> None:
+    deadline = time.monotonic() + within_s
     while True:
         with socket() as probe:
             if probe.connect_ex((HOST, port)) == 0:
                 return
         if process.poll() is not None or time.monotonic() > deadline:
-            raise RuntimeError("the web process did not start; what it said stands above")
+            raise RuntimeError(f"{Path(process.args[0]).name} did not start; what it said stands above")  # type: ignore[index,arg-type]
         time.sleep(0.05)

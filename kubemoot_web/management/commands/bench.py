@@ -14,11 +14,12 @@ from kubemoot_web.management.benches.board import BoardBench
 from kubemoot_web.management.benches.claims import ClaimsBench
 from kubemoot_web.management.benches.decide import DecideBench
 from kubemoot_web.management.benches.figures import Bench
+from kubemoot_web.management.benches.gateway import GatewayBench
 from kubemoot_web.management.benches.idle import IdleBench
 from kubemoot_web.management.benches.table import document, table
 from kubemoot_web.management.benches.wake import WakeBench
 
-BENCHES: tuple[Bench, ...] = (DecideBench(), ClaimsBench(), WakeBench(), BoardBench(), IdleBench())
+BENCHES: tuple[Bench, ...] = (DecideBench(), ClaimsBench(), WakeBench(), BoardBench(), GatewayBench(), IdleBench())
 
 
 class Command(BaseCommand):
