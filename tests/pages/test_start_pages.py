@@ -234,7 +234,7 @@ async def test_a_first_call_that_has_to_wait_shows_what_for(operator, engine):
     assert answer.status_code == 302, "without a worker nothing is probed, so it waits"
     for waiting in (await operator.get(answer["Location"]), await operator.post(answer["Location"])):
         assert waiting.status_code == 200
-        assert "Waiting for a GPU with room for qwen3:14b." in text(waiting)
+        assert "Waiting for desk to take calls: qwen3:14b has no place elsewhere." in text(waiting)
         assert "Look again" in text(waiting)
 
 

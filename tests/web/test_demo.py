@@ -1,5 +1,7 @@
 """The demo tells a story: everybody in it exists, and memory is always too short for all of it."""
 
+import asyncio
+from io import StringIO
 from itertools import product
 
 import pytest
@@ -9,7 +11,8 @@ from django.conf import settings
 
 from kubemoot_web.crds.bundle import Source
 from kubemoot_web.crds.importing import bundle_apply
-from kubemoot_web.management.commands.demo_agents import ask_engine, outcome_of
+from kubemoot_web.management.commands import demo_agents
+from kubemoot_web.management.commands.demo_agents import Api, Command, ask_engine, outcome_of
 from kubemoot_web.management.demo import MEMORY_BY_PORT, MODELS
 from kubemoot_web.management.demo_scenes import SCENES
 from providers.bootstrap import engine_api
@@ -20,6 +23,7 @@ from scheduler.core.snapshot import Server
 from scheduler.core.types import CallRequest
 from tests.engines.conftest import RECORDED
 from tests.fakes.engine_server import simulated_engine
+from tests.fakes.raw_server import answering, raw_server
 
 DOCUMENTS = list(yaml.safe_load_all((settings.BASE_DIR / "deploy" / "demo.yaml").read_text()))
 
@@ -121,3 +125,21 @@ async def test_a_simulated_agent_asks_the_engine_that_its_ticket_names():
 
         assert outcome == {"ok": True, "promptTokens": 20, "completionTokens": 48}
         assert server.engine.journal.reloads == 0
+
+
+async def test_an_agent_that_is_refused_takes_a_breath_before_it_asks_again(monkeypatch):
+    """A rush has no pauses: when the API answered 500, its agents asked a hundred times a second."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    refusal = b'{"error": {"code": "internal", "message": "Something went wrong."}}'
+    head = b"HTTP/1.1 500 No\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(refusal)
+    async with raw_server(answering(head + refusal)) as raw, engine_api() as engine:
+        api = Api(address=raw.url, token="t", engine=engine)
+        monkeypatch.setattr(asyncio, "sleep", sleep)
+        command = Command(stdout=StringIO())
+        await command._contribute(api, agent="default/scout", thread="t", is_job=False, thinking_s=0.0)
+
+    assert pauses == [0.0, demo_agents.BREATH_S]

@@ -116,6 +116,7 @@ class Command(BaseCommand):
             status, answer = await api.call("GET", f"/waiters/{answer['waiter']}?wait={WAIT_S}")
         if status not in (200, 201):
             self.stdout.write(f"{agent} stands aside: {answer.get('message') or answer.get('error')}")
+            await asyncio.sleep(BREATH_S)  # or a Kubemoot that fails would be asked a hundred times a second
             return
         renewing = asyncio.create_task(self._renew(api, ticket=answer))
         outcome: dict[str, object] = {"ok": False}

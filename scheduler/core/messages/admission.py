@@ -8,11 +8,11 @@ MOST_NAMES = 3
 
 
 def waiting_for_servers(*, model: str, servers: Sequence[str]) -> str:
-    """Say that a call waits for servers to take calls again, because its model has no place anywhere else."""
+    """Say that a call waits for servers to take calls, because its model has no place anywhere else."""
     names = [*servers[:MOST_NAMES]]
     if len(servers) > MOST_NAMES:
         names.append(f"{len(servers) - MOST_NAMES} more")
-    return f"waiting for {listed(names)} to take calls again: {model} has no place elsewhere"
+    return f"waiting for {listed(names)} to take calls: {model} has no place elsewhere"
 
 
 def paused(*, reason: str) -> str:

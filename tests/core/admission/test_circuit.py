@@ -116,14 +116,14 @@ def test_such_a_wait_has_no_estimate_and_true_words():
 
     assert (standing.eta_s, standing.closed) == (None, ("gpu-1",))
     assert waiting_for_servers(model="m", servers=standing.closed) == (
-        "waiting for gpu-1 to take calls again: m has no place elsewhere"
+        "waiting for gpu-1 to take calls: m has no place elsewhere"
     )
 
 
 def test_long_lists_of_servers_are_cut():
     said = waiting_for_servers(model="m", servers=["a", "b", "c", "d", "e"])
 
-    assert said == "waiting for a, b, c and 2 more to take calls again: m has no place elsewhere"
+    assert said == "waiting for a, b, c and 2 more to take calls: m has no place elsewhere"
 
 
 OPENED = Circuit(failures=3, openings=1, opened_at=990.0, rests_until=1010.0, status=503)
