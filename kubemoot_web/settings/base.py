@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
-from kubemoot_web.settings import env
+from kubemoot_web.settings import env, sockets
 from scheduler import task_names
 
 BASE_DIR = env.ROOT
@@ -91,7 +91,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis or Valkey: one server, told apart by prefixes ------------------------------------------------------------
 
-VALKEY_SOCKET = env.socket_path(KUBEMOOT.data)
+VALKEY_SOCKET = sockets.socket_path(KUBEMOOT.data)
 REDIS_URL = KUBEMOOT.redis_url or f"unix://{VALKEY_SOCKET}?db=0"
 REDIS_IS_EMBEDDED = not KUBEMOOT.redis_url
 REDIS_PREFIX = f"km:{KUBEMOOT.ledger}:"

@@ -4,11 +4,9 @@ House rules: every variable is declared here with what it means and an example; 
 sentence that names the variable and says what to write; a secret may come from a file named by `<VARIABLE>_FILE`.
 """
 
-import hashlib
 import os
 import platform
 import secrets
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +17,6 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FROM_FILE = ("KUBEMOOT_SECRET_KEY", "DATABASE_URL", "REDIS_URL")
-LONGEST_SOCKET_PATH = 100  # sockaddr_un holds 108 bytes, and Valkey needs some for itself
 REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 
 
@@ -277,15 +274,6 @@ def secret_key(env: Env) -> str:
     with os.fdopen(handle, "w") as file:
         file.write(secrets.token_urlsafe(48))
     return _stored_secret(path)
-
-
-def socket_path(data: Path) -> Path:
-    """Name the embedded Valkey's socket: in the data folder, or in a short one where its path would be too long."""
-    path = data / "valkey.sock"
-    if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
-        return path
-    digest = hashlib.sha256(os.fsencode(data)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"kubemoot-{os.getuid()}-{digest}" / "valkey.sock"
 
 
 def _stored_secret(path: Path) -> str:

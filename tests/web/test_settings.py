@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 
 from kubemoot_web import checks
-from kubemoot_web.settings import base, env
+from kubemoot_web.settings import base, env, sockets
 
 
 @pytest.fixture(autouse=True)
@@ -126,9 +126,9 @@ def test_a_long_folder_gets_a_short_socket(tmp_path):
     """The system cuts the path of a unix socket off at 108 bytes."""
     deep = tmp_path / ("x" * 120)
 
-    assert env.socket_path(tmp_path) == tmp_path / "valkey.sock"
-    assert len(str(env.socket_path(deep))) < 100
-    assert env.socket_path(deep) != env.socket_path(tmp_path / ("y" * 120))
+    assert sockets.socket_path(tmp_path) == tmp_path / "valkey.sock"
+    assert len(str(sockets.socket_path(deep))) < 100
+    assert sockets.socket_path(deep) != sockets.socket_path(tmp_path / ("y" * 120))
 
 
 @pytest.mark.parametrize(
