@@ -22,19 +22,8 @@ from scheduler.core.replica import Replica
 from scheduler.core.snapshot import Resident
 from scheduler.core.types import Candidate, LoadUnderWay, Waiter
 
-__all__ = (
-    "Catalog",
-    "Clock",
-    "Effects",
-    "History",
-    "Ids",
-    "Ledger",
-    "LedgerUnavailable",
-    "LineFull",
-    "TicketGone",
-    "UnknownAgent",
-    "UnknownServer",
-)
+__all__ = ["Catalog", "Clock", "Effects", "History", "Ids", "Ledger"]
+__all__ += ["LedgerUnavailable", "LineFull", "TicketGone", "UnknownAgent", "UnknownServer"]
 
 
 class Ledger(Protocol):
@@ -146,12 +135,19 @@ class Ledger(Protocol):
         """End a wait; a ticket granted meanwhile is given back. False when it is gone already."""
         ...
 
-    async def renew(self, *, ticket: str) -> float:
+    async def renew(self, *, ticket: str, progress_at: float | None = None) -> float:
         """Renew a ticket's lease and give its length in seconds.
+
+        `progress_at` is when the engine sent a byte of the answer last, or was sent the request before there is one;
+        None where the caller does not tell. It moves no version.
 
         Raises:
             TicketGone: it is not held any more.
         """
+        ...
+
+    async def progress(self) -> Mapping[str, float]:
+        """Tell when the calls whose callers say so had a byte from their engines last, by ticket."""
         ...
 
     async def release(self, *, ticket: str, outcome: Outcome, now: float) -> bool:

@@ -28,6 +28,8 @@ class SchedulerConfig:
     circuit_failures: int = 3
     circuit_rest_s: float = 10.0
     circuit_rest_max_s: float = 120.0
+    wedge_silent_s: float = 60.0
+    wedge_calls: float = 5.0
     probe_fast_s: float = 1.5
     probe_slow_s: float = 10.0
     probe_jitter: float = 0.9

@@ -52,8 +52,8 @@ class ServerSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLearned:
-    """What calls and loads taught about a server: moving averages, which models' loads must rest until when, and
-    whether calls must.
+    """What calls and loads taught about a server: moving averages, which models' loads must rest until when, whether
+    calls must, and when a call ended well last.
     """
 
     load_mib_per_s: float | None = None
@@ -63,6 +63,7 @@ class ServerLearned:
     failures: dict[str, int] = field(default_factory=dict)
     load_problem: str = ""
     circuit: Circuit = field(default_factory=Circuit)
+    answered_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,15 @@
-"""What operators do to one endpoint: pause it, let it run empty, take it out, take it back, clear its queue.
+"""One endpoint paused, run empty, taken out, taken back, its queue cleared, by operators; taken out for its silence.
 
 House rules: nothing that runs is touched; a pause sends nobody away; each step plans anew, so that whoever queued there
 hears at once where it waits now.
 """
 
 from collections.abc import Collection
+from contextlib import suppress
 from itertools import islice
 
 from scheduler.core.admission.clearing import cleared
+from scheduler.core.admission.wedge import is_watched, steps
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.gate import Admission, AdmissionState
 from scheduler.ports import Effects, Ledger, UnknownServer
@@ -97,6 +99,18 @@ async def queue_clear(*, ledger: Ledger, effects: Effects, config: SchedulerConf
     if count:
         await run_cycle(ledger=ledger, effects=effects, config=config, now=now)
     return count
+
+
+async def engines_watch(*, ledger: Ledger, config: SchedulerConfig, now: float) -> int:
+    """Take out the servers whose engines fell silent with calls at work, let others back in; give how many changed."""
+    if not is_watched(replica=ledger.replica, config=config, now=now):
+        return 0
+    changed = 0
+    progress = await ledger.progress()
+    for step in tuple(steps(replica=ledger.replica, progress=progress, config=config, now=now)):
+        with suppress(UnknownServer):
+            changed += await ledger.admission_set(server=step.server, admission=step.admission, trial=step.trial)
+    return changed
 
 
 async def _set(

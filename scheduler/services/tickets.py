@@ -6,13 +6,15 @@ from scheduler.ports import Effects, Ledger
 from scheduler.services.cycle import run_cycle
 
 
-async def ticket_renew(*, ledger: Ledger, ticket: str) -> float:
+async def ticket_renew(*, ledger: Ledger, ticket: str, progress_at: float | None = None) -> float:
     """Keep holding a ticket; give the seconds until it must be renewed again.
+
+    `progress_at` is when the engine sent something last, where the caller can tell.
 
     Raises:
         TicketGone: it is not held any more.
     """
-    return await ledger.renew(ticket=ticket)
+    return await ledger.renew(ticket=ticket, progress_at=progress_at)
 
 
 async def ticket_release(

@@ -165,11 +165,16 @@ class RedisLedger:
         """End a wait; a ticket granted meanwhile is given back. False when it is gone already."""
         return bool(await self._step("give_up", waiter, now=now))
 
-    async def renew(self, *, ticket: str) -> float:
+    async def renew(self, *, ticket: str, progress_at: float | None = None) -> float:
         """Renew a ticket's lease and give its length in seconds."""
-        if not await self._step("renew", ticket):
+        if not await self._step("renew", ticket, "" if progress_at is None else repr(progress_at)):
             raise TicketGone(ticket)
         return self._config.ticket_lease_s
+
+    async def progress(self) -> Mapping[str, float]:
+        """Tell when the calls whose callers say so had a byte from their engines last, by ticket."""
+        flat = await self._step("progress")
+        return {ticket.decode(): float(at) for ticket, at in zip(flat[::2], flat[1::2], strict=True)}
 
     async def release(self, *, ticket: str, outcome: Outcome, now: float) -> bool:
         """Give a ticket back. False, and nothing changed, when it is gone already."""

@@ -146,7 +146,9 @@ async def test_a_call_teaches_how_long_calls_take(world: World) -> None:
         world.clock.advance(seconds)
         await world.releases("t1")
 
-    assert world.record().learned == ServerLearned(call_s=pytest.approx(0.8 * (0.8 * 30 + 2) + 4), success_rate=1.0)
+    assert world.record().learned == ServerLearned(
+        call_s=pytest.approx(0.8 * (0.8 * 30 + 2) + 4), success_rate=1.0, answered_at=1030.0
+    )
 
 
 async def test_a_failed_call_teaches_no_length_but_lowers_the_success_rate(world: World) -> None:

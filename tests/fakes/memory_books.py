@@ -70,6 +70,7 @@ class Books:
         self.bells = Bells(replica=self.replica)
         self.journal: list[JournalEntry] = []
         self.leases: dict[str, dict[str, float]] = {"ticket": {}, "waiter": {}, "runner": {}}
+        self.progress: dict[str, float] = {}
         self.runners: dict[str, str] = {}
         self.barriers: dict[str, int] = {}
         self.probes = 0
@@ -159,6 +160,7 @@ class Books:
         """Take a ticket out of the books; say whether it was its server's trial."""
         self.remove("ticket", ticket.id)
         self.leases["ticket"].pop(ticket.id, None)
+        self.progress.pop(ticket.id, None)
         record = self.rows.servers.get(ticket.server)
         if record is None or record.learned.circuit.trial != ticket.id:
             return False

@@ -30,6 +30,7 @@ def learn(books: Books, ticket: Ticket, *, outcome: Outcome, was_trial: bool) ->
         call_s=ease(usual, active_s) if went_well else learned.call_s,
         success_rate=ease(1 if learned.success_rate is None else learned.success_rate, 1 if went_well else 0),
         circuit=circuit,
+        answered_at=books.now if went_well else learned.answered_at,
     )
     books.put("server", ticket.server, replace(record, learned=learned))
     return active_s

@@ -172,14 +172,20 @@ class MemoryLedger:
         books.finish()
         return True
 
-    async def renew(self, *, ticket: str) -> float:
+    async def renew(self, *, ticket: str, progress_at: float | None = None) -> float:
         """Renew a ticket's lease and give its length in seconds."""
         known = self._books.rows.tickets.get(ticket)
         if known is None:
             raise TicketGone(ticket)
         if is_delivered(known):
             self._books.lease("ticket", ticket, self._config.ticket_lease_s)
+            if progress_at is not None:
+                self._books.progress[ticket] = max(progress_at, self._books.progress.get(ticket, 0.0))
         return self._config.ticket_lease_s
+
+    async def progress(self) -> Mapping[str, float]:
+        """Tell when the calls whose callers say so had a byte from their engines last, by ticket."""
+        return dict(self._books.progress)
 
     async def release(self, *, ticket: str, outcome: Outcome, now: float) -> bool:
         """Give a ticket back. False, and nothing changed, when it is gone already."""

@@ -1,9 +1,10 @@
 """What every second and every minute bring."""
 
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.gate import AdmissionState
 from scheduler.services.project import BATCH, history_forget
 from tests.fakes.listed_history import ListedHistory
-from tests.services.world import World, call, waiter_of
+from tests.services.world import World, call, ticket_of, waiter_of
 
 
 async def test_history_is_asked_for_only_where_something_happened():
@@ -62,3 +63,18 @@ async def test_history_that_is_kept_for_ever_is_not_even_looked_at():
     assert await history_forget(history=history, config=SchedulerConfig(keep_history_s=None), now=1000.0) == 0
 
     assert history.asked == []
+
+
+async def test_a_silent_engine_is_taken_out_and_the_next_call_goes_elsewhere():
+    world = await World().holding(gpu_1=("qwen3:14b",))
+    ticket = ticket_of(await world.submit(call("a", "qwen3:14b")))
+    for _ in range(31):
+        await world.ledger.renew(ticket=ticket.id, progress_at=ticket.started_at)
+        world.clock.advance(5)
+        await world.tick()
+
+    await world.submit(call("b", "qwen3:14b"))
+
+    assert world.ledger.replica.servers["gpu-1"].admission.state is AdmissionState.QUARANTINED
+    assert ticket.id in world.ledger.replica.tickets
+    assert [load.server for load in world.effects.loads] == ["gpu-2"]

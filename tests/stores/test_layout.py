@@ -85,7 +85,7 @@ FORM = {
         ServerConfig: "name kind endpoint weight total_mib reserve_mib slots max_concurrent interactive_reserve"
         " context_length can_load call_timeout_s",
         ServerSeen: "phase ready since detail residents models observed estimated version probed_at",
-        ServerLearned: "load_mib_per_s call_s success_rate blocked_until failures load_problem circuit",
+        ServerLearned: "load_mib_per_s call_s success_rate blocked_until failures load_problem circuit answered_at",
         Admission: "state reason since by",
         Circuit: "failures openings opened_at rests_until trial status",
         Resident: "model footprint_mib context_length last_used spilling queued aliases accelerator_percent",
@@ -101,7 +101,7 @@ FORM = {
         Use: "count at",
     },
     "keys": {
-        "hash": "barrier drain_of fair: footprint held_intent intent load meta on: probed probing runner"
+        "hash": "barrier drain_of fair: footprint held_intent intent load meta on: probed probing progress runner"
         " server:admission server:config server:learned server:seen waiter weight",
         "set": "line_of: loads: of_key:",
         "sorted set": "age:intent age:plan lease:runner lease:ticket lease:waiter",
@@ -125,4 +125,4 @@ def test_whoever_changes_the_form_raises_its_number() -> None:
         "keys": {kind: " ".join(sorted(names)) for kind, names in keys.items()},
         "packed": re.sub(r"\s+", "", packed).replace("ticket.", "").replace(",", " "),
     }
-    assert (LAYOUT, form) == (5, FORM)
+    assert (LAYOUT, form) == (6, FORM)

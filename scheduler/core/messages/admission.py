@@ -33,6 +33,12 @@ def quarantined(*, reason: str, by_operator: bool) -> str:
     return f"Taken out{_why(reason)} Nothing is placed here. {back}"
 
 
+def fell_silent(*, calls: int, silent_s: float) -> str:
+    """Say that an engine has calls at work and says nothing any more."""
+    work = "1 call is" if calls == 1 else f"{calls} calls are"
+    return f"{work} at work here and nothing came for {seconds(silent_s)}, although the server answers probes"
+
+
 def _why(reason: str) -> str:
     """Go on with a reason, in the words of whoever gave it."""
     return f": {reason.strip().rstrip('.')}." if reason.strip() else "."

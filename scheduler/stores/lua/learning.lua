@@ -32,6 +32,7 @@ local function learn(ticket, lesson, status, was_trial)
   if went_well then
     learned.call_s = ease(some(learned.call_s) or LIMITS.usual_call_s, active_s)
     close_circuit(ticket.server, learned)
+    learned.answered_at = NOW
   else
     count_failure(ticket.server, learned.circuit, status, was_trial)
   end

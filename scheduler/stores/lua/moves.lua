@@ -111,6 +111,7 @@ end
 local function drop_ticket(ticket)
   remove('ticket', ticket.id)
   redis.call('ZREM', key('lease:ticket'), ticket.id)
+  redis.call('HDEL', key('progress'), ticket.id)
   if ticket.key ~= '' then redis.call('SREM', key('of_key:' .. ticket.key), ticket.id) end
   dropped(ticket)
   return end_trial(ticket)
