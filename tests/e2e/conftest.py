@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.fakes.running import Rest, Running, make_token, running
 LEASE_S = 6
 WEB, WORKER, VALKEY = "uvicorn", "celery", "valkey-server"
 SPEED = "20"
+BODY_LIMIT = 4 * 1024 * 1024
 
 RESOURCES = """
 apiVersion: kubemoot.ai/v1alpha1
@@ -85,6 +87,7 @@ spec: {capabilities: [rules]}
 class Stack:
     """The installation, its REST API with every scope, and the addresses of the engines by server name."""
 
+    data: Path
     up: Running
     rest: Rest
     engines: dict[str, str]
@@ -115,10 +118,15 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     with (
         engine_process("--port", "0", "--memory-mib", "32768", "--speed", SPEED) as (_, (gpu_1,)),
         engine_process("--port", "0", "--memory-mib", "24576", "--speed", SPEED) as (_, (gpu_2,)),
-        running(data=data, KUBEMOOT_TICKET_LEASE_SECONDS=str(LEASE_S), KUBEMOOT_PROBE_SLOW_SECONDS="2") as up,
+        running(
+            data=data,
+            KUBEMOOT_TICKET_LEASE_SECONDS=str(LEASE_S),
+            KUBEMOOT_PROBE_SLOW_SECONDS="2",
+            KUBEMOOT_GATEWAY_MAX_BODY_BYTES=str(BODY_LIMIT),
+        ) as up,
     ):
         rest = Rest(address=up.address(), token=make_token(data=data))
-        yield Stack(up=up, rest=rest, engines={"gpu-1": gpu_1, "gpu-2": gpu_2})
+        yield Stack(data=data, up=up, rest=rest, engines={"gpu-1": gpu_1, "gpu-2": gpu_2})
 
 
 @pytest.fixture(scope="package")

@@ -90,10 +90,10 @@ def running(*arguments: str, data: Path, **environment: str) -> Iterator[Running
             up.close()
 
 
-def make_token(*, data: Path, name: str = "tests", scopes: str = "read,call,write,admin") -> str:
-    """Make a token the way a person does."""
+def make_token(*more: str, data: Path, name: str = "tests", scopes: str = "read,call,write,admin") -> str:
+    """Make a token the way a person does; `more` are further options."""
     made = subprocess.run(
-        [sys.executable, "manage.py", "token", name, "--scopes", scopes],
+        [sys.executable, "manage.py", "token", name, "--scopes", scopes, *more],
         cwd=settings.BASE_DIR,
         env={**CLEAN, "KUBEMOOT_DATA": str(data)},
         capture_output=True,
