@@ -98,7 +98,11 @@ async def key_principal(presented: str) -> Principal | None:
     """Find whom a key stands for; nobody when it is unknown, expired, taken away, or its owner was disabled."""
     if not presented.startswith(OURS) or len(presented) > LONGEST:
         return None
-    return await _desks.setdefault(asyncio.get_running_loop(), Desk()).principal(presented)
+    loop = asyncio.get_running_loop()
+    desk = _desks.get(loop)
+    if desk is None:
+        desk = _desks[loop] = Desk()
+    return await desk.principal(presented)
 
 
 def presented_key(headers: Headers) -> str | None:

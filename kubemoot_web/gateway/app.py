@@ -5,6 +5,7 @@ bytes on costs. Everything else goes on to Django.
 """
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -45,12 +46,23 @@ MOST_OF_A_QUESTION = 64 * 1024
 ADMIN_ONLY = frozenset({"/api/pull", "/api/create", "/api/copy", "/api/delete", "/api/push", "/api/blobs"})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How large a body may be, and how long a client waits before it hears a beat."""
+
+    body_bytes: int
+    silence_s: float
+
+
 class Gateway:
     """Answers the calls of clients, and passes every other request on to Django."""
 
     def __init__(self, django: Any) -> None:
-        """Remember where everything else goes."""
+        """Remember where everything else goes, and read the limits: of the settings, each look costs a call dearly."""
         self._django = django
+        self._limits = Limits(
+            body_bytes=settings.KUBEMOOT.gateway_max_body_bytes, silence_s=settings.KUBEMOOT.gateway_hold_s
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -60,12 +72,13 @@ class Gateway:
                 200, [(b"content-type", b"text/plain")], GREETING
             )
         elif path.startswith(OURS) and not path.startswith(DJANGOS):
-            await _answer(scope["method"], path, Line(scope=scope, receive=receive, send=send))
+            line = Line(scope=scope, receive=receive, send=send)
+            await _answer(scope["method"], path, line, self._limits)
         else:
             await self._django(scope, receive, send)
 
 
-async def _answer(method: str, path: str, line: Line) -> None:
+async def _answer(method: str, path: str, line: Line, limits: Limits) -> None:
     route = ROUTES.get(path)
     dialect = _dialect(path, route)
     try:
@@ -74,7 +87,7 @@ async def _answer(method: str, path: str, line: Line) -> None:
         principal = await _principal(line)
         if route is not None and method == "POST":
             principal.require("call")
-            await _call(route, principal, line)
+            await _call(route, principal, line, limits)
         elif path == SHOW and method == "POST":
             await _show(principal, line)
         elif method in ("GET", "HEAD") and await _list(path, principal, line):
@@ -97,9 +110,9 @@ async def _answer(method: str, path: str, line: Line) -> None:
         return
 
 
-async def _call(route: Route, principal: Principal, line: Line) -> None:
+async def _call(route: Route, principal: Principal, line: Line, limits: Limits) -> None:
     """Serve a call of a model."""
-    body = await line.body(limit=settings.KUBEMOOT.gateway_max_body_bytes)
+    body = await line.body(limit=limits.body_bytes)
     asked = read_asked(dialect=route.dialect, operation=route.operation, body=body)
     if route.operation is Operation.COUNT_TOKENS:
         await _json(line, {"input_tokens": estimated_tokens(asked.fields)})
@@ -119,7 +132,6 @@ async def _call(route: Route, principal: Principal, line: Line) -> None:
     call = await _owned_call(rt, principal, wanted)
     limit_s = rt.config.wait_limit_s if call.wait_limit_s is None else call.wait_limit_s
     wait_s = limit_s if wishes.wait_s is None else wishes.wait_s
-    hold_s = settings.KUBEMOOT.gateway_hold_s
     await Relaying(
         doors=rt.doors,
         line=line,
@@ -128,7 +140,7 @@ async def _call(route: Route, principal: Principal, line: Line) -> None:
         id=rt.ids(),
         wait_s=wait_s,
         # Who says how long it waits wants to hear the truth then, by its status.
-        hold_s=hold_s if wishes.wait_s is None else max(hold_s, wait_s + hold_s),
+        hold_s=limits.silence_s if wishes.wait_s is None else wait_s + limits.silence_s,
     ).run()
 
 

@@ -17,6 +17,7 @@ Json = dict[str, Any] | list[Any] | str | int | float | bool | None
 _blank = re.compile(r"[ \t\n\r]*").match
 _scan_text = decoder.scanstring  # type: ignore[attr-defined]  # the standard library's scanner, known to no type stub
 _scan = decoder.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 UTF8_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -224,4 +225,4 @@ def _fresh(change: "Change | _Inside") -> str:
 
 
 def _written(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    return _encode(value)

@@ -6,6 +6,8 @@ from typing import Any
 from scheduler.core.decisions import Decision, Evict, Join, Load, Option, Queue, Use
 from scheduler.core.messages import option_sentence
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
 
 def decision_doc(decision: Decision) -> dict[str, Any]:
     """Write a decision as the answer of `POST /api/v1/decide` (scheduling rules, section 3)."""
@@ -35,4 +37,4 @@ def option_doc(option: Option) -> dict[str, Any]:
 def trace_json(decision: Decision, *, planned_at: float | None = None) -> str:
     """Write a decision for the journal; `planned_at` where it was made at selection, ahead of the call."""
     when = {} if planned_at is None else {"plannedAt": planned_at}
-    return json.dumps(decision_doc(decision) | when, separators=(",", ":"))
+    return _encode(decision_doc(decision) | when)
