@@ -22,7 +22,7 @@ from scheduler.core.ledger import CallEnd, Outcome, ServerRecord, Settled
 from scheduler.core.standing import standing_of
 from scheduler.core.types import Ticket, Waiter
 from scheduler.ports import Clock, Effects, Ledger, LedgerUnavailable, TicketGone
-from scheduler.services.held import HeldTickets
+from scheduler.services.held import HeldTickets, Progress
 from scheduler.services.submit import StillWaiting, call_give_up, call_submit, call_wait
 from scheduler.services.tickets import ticket_release
 
@@ -82,7 +82,7 @@ class Doors:
 class RunningCall:
     """A call whose answer has begun. Whoever has it must end it, whatever happens."""
 
-    def __init__(self, *, doors: Doors, placed: Placed, answer: RelayAnswer, first: bytes) -> None:
+    def __init__(self, *, doors: Doors, placed: Placed, answer: RelayAnswer, first: bytes, progress: Progress) -> None:
         self.placed = placed
         self.status = answer.status
         self.headers = answer.headers
@@ -90,6 +90,8 @@ class RunningCall:
         self.first_byte_at = doors.now()
         self._doors = doors
         self._answer = answer
+        self._progress = progress
+        progress.at = self.first_byte_at
 
     async def piece(self) -> bytes:
         """Wait for the next piece of the answer after `first`; empty at its end.
@@ -97,7 +99,9 @@ class RunningCall:
         Raises:
             RelayFailed: the engine died, or fell silent for too long.
         """
-        return await self._answer.piece()
+        piece = await self._answer.piece()
+        self._progress.at = self._doors.now()
+        return piece
 
     async def end(self, *, outcome: Outcome) -> None:
         """Close the connection, then give the place back, even if whoever waits for that goes away."""
@@ -133,9 +137,10 @@ async def call_open(
         attempt_id = id if attempt == 1 else f"{id}.{attempt}"
         settled = await _place(doors=doors, call=asked, id=attempt_id, wait_s=wait_s)
         placed = _placed(doors=doors, call=id, attempt=attempt, settled=settled)
-        doors.held.hold(ticket=placed.ticket.id, on_lapse=on_lapse)
+        progress = Progress(at=doors.now())
+        doors.held.hold(ticket=placed.ticket.id, progress=progress, on_lapse=on_lapse)
         on_place(placed)
-        tried = await _contact(doors=doors, placed=placed, prepare=prepare)
+        tried = await _contact(doors=doors, placed=placed, prepare=prepare, progress=progress)
         if isinstance(tried, RunningCall):
             return tried
         failed.add(placed.ticket.server)
@@ -224,7 +229,7 @@ def _placed(*, doors: Doors, call: str, attempt: int, settled: Settled) -> Place
 
 
 async def _contact(
-    *, doors: Doors, placed: Placed, prepare: Callable[[Placed], RelayRequest]
+    *, doors: Doors, placed: Placed, prepare: Callable[[Placed], RelayRequest], progress: Progress
 ) -> RunningCall | NoAnswer:
     """Send a request and wait for its answer's first byte. Without an answer to pass on, the place is given back."""
     answer: RelayAnswer | None = None
@@ -235,7 +240,8 @@ async def _contact(
         answer = await doors.relay.open(endpoint=placed.server.config.endpoint, request=request)
         failure = failure_of(status=answer.status)
         if failure is None:
-            running = RunningCall(doors=doors, placed=placed, answer=answer, first=await answer.piece())
+            first = await answer.piece()
+            running = RunningCall(doors=doors, placed=placed, answer=answer, first=first, progress=progress)
             is_open = True
             return running
         wish_s = next(

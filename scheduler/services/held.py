@@ -11,6 +11,15 @@ RENEWALS_PER_LEASE = 3
 AT_ONCE = 100
 
 
+class Progress:
+    """When the engine of a held call sent something last; before it did, when the call was sent to it."""
+
+    __slots__ = ("at",)
+
+    def __init__(self, *, at: float) -> None:
+        self.at = at
+
+
 class HeldTickets:
     """Renews what is held. One object belongs to one event loop; it works only while anything is held."""
 
@@ -18,18 +27,21 @@ class HeldTickets:
         """Prepare; nothing is held yet."""
         self._ledger = ledger
         self._every_s = config.ticket_lease_s / RENEWALS_PER_LEASE
-        self._on_lapse: dict[str, Callable[[], None]] = {}
+        self._held: dict[str, tuple[Progress, Callable[[], None]]] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def hold(self, *, ticket: str, on_lapse: Callable[[], None]) -> None:
-        """Keep a ticket until it is let go of. `on_lapse` is told once when the ledger has taken it back meanwhile."""
-        self._on_lapse[ticket] = on_lapse
+    def hold(self, *, ticket: str, progress: Progress, on_lapse: Callable[[], None]) -> None:
+        """Keep a ticket until it is let go of, telling the ledger how its call progresses.
+
+        `on_lapse` is told once when the ledger has taken the ticket back meanwhile.
+        """
+        self._held[ticket] = (progress, on_lapse)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._renew_all(), name="held tickets")
 
     def let_go(self, *, ticket: str) -> None:
         """Stop renewing a ticket."""
-        self._on_lapse.pop(ticket, None)
+        self._held.pop(ticket, None)
 
     async def close(self) -> None:
         """Stop renewing anything."""
@@ -42,19 +54,21 @@ class HeldTickets:
     async def _renew_all(self) -> None:
         while True:
             await asyncio.sleep(self._every_s)
-            if not self._on_lapse:
+            if not self._held:
                 self._task = None
                 return
-            held = list(self._on_lapse)
+            held = list(self._held)
             for first in range(0, len(held), AT_ONCE):
                 await asyncio.gather(*map(self._renew, held[first : first + AT_ONCE]))
 
     async def _renew(self, ticket: str) -> None:
+        if ticket not in self._held:
+            return  # let go of since this round began
+        progress, on_lapse = self._held[ticket]
         try:
-            await self._ledger.renew(ticket=ticket)
+            await self._ledger.renew(ticket=ticket, progress_at=progress.at)
         except TicketGone:
-            on_lapse = self._on_lapse.pop(ticket, None)
-            if on_lapse is not None:
+            if self._held.pop(ticket, None) is not None:
                 on_lapse()
         except LedgerUnavailable:
             return  # nobody else can take the place either; the next round asks again
