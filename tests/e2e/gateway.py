@@ -12,7 +12,7 @@ import openai
 from tests.e2e.conftest import Stack
 from tests.fakes.engine_server import engine_process, read_state
 
-MODEL, COLD, SET, EMBEDDER = "qwen3:8b", "qwen3:32b", "llama3.2:3b", "nomic-embed-text"
+MODEL, COLD, SET, EMBEDDER = "qwen3:8b", "gpt-oss:20b", "llama3.2:3b", "nomic-embed-text"
 CONTEXT = 8192
 HELLO: list[Any] = [{"role": "user", "content": "hello"}]
 ASK_TOOL: list[Any] = [{"role": "user", "content": "Please call the tool."}]
@@ -28,7 +28,7 @@ MORE = """
 apiVersion: kubemoot.ai/v1alpha1
 kind: ModelServer
 metadata: {name: gpu-3}
-spec: {type: ollama, endpoint: "%(url)s", scheduling: {memoryMiB: 16384, maxParallel: 2, contextLength: 8192}}
+spec: {type: ollama, endpoint: "%(url)s", scheduling: {memoryMiB: 32768, maxParallel: 2, contextLength: 8192}}
 ---
 apiVersion: kubemoot.ai/v1alpha1
 kind: Model
@@ -46,7 +46,7 @@ spec: {model: "huge:400b", vramMib: 400000}
 def third_engine(stack: Stack) -> Iterator[str]:
     """Register an engine whose context an operator has set, and what else the tests name; take it all away again."""
     with engine_process(
-        "--port", "0", "--memory-mib", "16384", "--speed", "20", "--models", f"{SET},{EMBEDDER}", "--slots", "2"
+        "--port", "0", "--memory-mib", "32768", "--speed", "20", "--models", f"{SET},{EMBEDDER},{COLD}", "--slots", "2"
     ) as (
         _,
         (url,),
