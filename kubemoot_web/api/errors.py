@@ -17,7 +17,7 @@ from kubemoot_web.access import Forbidden
 from kubemoot_web.access.middleware import AnswerMiddleware
 from kubemoot_web.crds.errors import Conflict, ImportRefused, KindUnknown, NotFound
 from scheduler.core.placement.decide import NoCandidates
-from scheduler.ports import LedgerUnavailable, LineFull, TicketGone, UnknownAgent
+from scheduler.ports import LedgerUnavailable, LineFull, TicketGone, UnknownAgent, UnknownServer
 from scheduler.services.callers import NothingMatches
 
 CODES = {
@@ -46,6 +46,7 @@ DOMAIN_ERRORS: dict[type[Exception], tuple[int, str]] = {
     NothingMatches: (422, "no-candidates"),
     TicketGone: (404, "ticket-gone"),
     UnknownAgent: (404, "unknown-agent"),
+    UnknownServer: (404, "unknown-server"),
 }
 
 

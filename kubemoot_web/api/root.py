@@ -10,6 +10,7 @@ from kubemoot_web.api import (
     calls,
     cluster,
     decide,
+    endpoints,
     errors,
     plans,
     resources,
@@ -30,6 +31,6 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 errors.register(api)
-for subject in (resources, apply, cluster, decide, agents, plans, tickets, waiters, calls, attempts):
+for subject in (resources, apply, cluster, decide, agents, plans, tickets, waiters, calls, attempts, endpoints):
     name = subject.__name__.rsplit(".", 1)[1]
     api.add_router(f"/{name}", subject.router, tags=[name])

@@ -7,7 +7,7 @@ from scheduler.core.config import SchedulerConfig
 from scheduler.core.explain import decision_doc
 from scheduler.core.helping import ways_for
 from scheduler.core.ledger import ServerRecord, Settled
-from scheduler.core.messages import loading_on, queued_on, stood_aside, waiting_for, waiting_for_key
+from scheduler.core.messages import asking, loading_on, queued_on, stood_aside, waiting_for, waiting_for_key
 from scheduler.core.messages.admission import waiting_for_servers
 from scheduler.core.messages.helping import helps
 from scheduler.core.replica import Replica
@@ -95,6 +95,8 @@ def waiter_doc(standing: Standing) -> dict[str, Any]:
 def waiter_sentence(standing: Standing) -> str:
     """Say what a waiter waits for."""
     waiter = standing.waiter
+    if not waiter.model:
+        return asking()
     if not waiter.needs_model:
         return waiting_for_key(limit=waiter.key_limit or 0)
     if waiter.server is not None:

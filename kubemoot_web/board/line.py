@@ -132,7 +132,7 @@ def waiting_row(
     if ticket is not None:
         sentence = messages.loading_on(model=ticket.model, server=ticket.server)
     else:
-        sentence = waiter_sentence(standing) if waiter.model else messages.asking()
+        sentence = waiter_sentence(standing)
     return Waiting(
         id=dom_id("waiter", waiter.id),
         call=waiter.id,

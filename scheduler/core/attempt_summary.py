@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scheduler.core.attempt_history import AttemptRecord
@@ -34,22 +34,36 @@ class ServerSummary:
     switches_per_hour: float
 
 
-def switches_of(*, admitted: Iterable[tuple[float, str]], within_s: float = AVOIDABLE_WITHIN_S) -> Switches:
-    """Count model switches among admissions, `(when, model)`, in the order of their time.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """One change of models: `model` came after `after`. `is_back`: it had left shortly before, for nothing."""
+
+    at: float
+    model: str
+    after: str
+    is_back: bool
+
+
+def changes_of(*, admitted: Iterable[tuple[float, str]], within_s: float = AVOIDABLE_WITHIN_S) -> Iterator[Switch]:
+    """List the model switches among admissions, `(when, model)`, in the order of their time.
 
     A switch is an admitted model that is another one than that before it. It was avoidable when it brings back the
     model before the last within so many seconds of that model's last admission: X, Y, X.
     """
-    switches = avoidable = 0
     model, last_at = "", 0.0
     before, before_at = "", -math.inf
     for at, name in sorted(admitted):
         if model and name != model:
-            switches += 1
-            avoidable += name == before and at - before_at <= within_s
+            is_back = name == before and at - before_at <= within_s
+            yield Switch(at=at, model=name, after=model, is_back=is_back)
             before, before_at = model, last_at
         model, last_at = name, at
-    return Switches(switches=switches, avoidable=avoidable)
+
+
+def switches_of(*, admitted: Iterable[tuple[float, str]], within_s: float = AVOIDABLE_WITHIN_S) -> Switches:
+    """Count model switches among admissions, `(when, model)`, and the avoidable ones among them."""
+    changes = tuple(changes_of(admitted=admitted, within_s=within_s))
+    return Switches(switches=len(changes), avoidable=sum(change.is_back for change in changes))
 
 
 def summaries_of(*, attempts: Sequence[AttemptRecord], since: float, until: float) -> tuple[ServerSummary, ...]:

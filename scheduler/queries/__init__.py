@@ -6,6 +6,7 @@ from scheduler.queries.attempts import (
     attempt_page,
     attempt_record,
     attempts_of,
+    attempts_to_sum,
     newest_attempts,
 )
 from scheduler.queries.history import (
@@ -60,6 +61,7 @@ __all__ = (
     "attempt_record",
     "attempt_tallies",
     "attempts_of",
+    "attempts_to_sum",
     "call_page",
     "call_record",
     "calls",

@@ -12,6 +12,8 @@ from scheduler.models import Attempt
 
 ATTEMPT_FIELDS = tuple(field.name for field in fields(AttemptRecord))
 ATTEMPT_TIMES = ("queued_at", "admitted_at", "started_at", "first_byte_at", "finished_at")
+SUMMED = ("id", "call", "number", "agent", "server", "model", "queued_at", "admitted_at", "finished_at")
+"""What a page needs of an attempt to sum it up: it does so every other second."""
 
 
 def attempts(*, filters: Mapping[str, str], since: float | None = None, before: str = "") -> QuerySet[Attempt]:
@@ -38,6 +40,15 @@ def attempt_page(*, filters: Mapping[str, str], since: float | None, before: str
 def newest_attempts(*, since: float, limit: int) -> tuple[AttemptRecord, ...]:
     """List the newest attempts since a moment as values, so many at most."""
     return tuple(attempt_record(row) for row in attempts(filters={}, since=since)[:limit])
+
+
+def attempts_to_sum(*, since: float, limit: int, server: str = "") -> tuple[AttemptRecord, ...]:
+    """List the newest attempts since a moment, so many at most, with nothing but what can be summed up."""
+    rows = attempts(filters={"server": server} if server else {}, since=since).values_list(*SUMMED)[:limit]
+    return tuple(
+        AttemptRecord(**dict(zip(SUMMED, (*row[:6], *(at and at.timestamp() for at in row[6:])), strict=True)))
+        for row in rows
+    )
 
 
 def attempts_of(*, call: str) -> tuple[AttemptRecord, ...]:

@@ -3,7 +3,7 @@
 import pytest
 
 from scheduler.core.attempt_history import AttemptOutcome, AttemptRecord
-from scheduler.core.attempt_summary import ServerSummary, Switches, summaries_of, switches_of
+from scheduler.core.attempt_summary import ServerSummary, Switch, Switches, changes_of, summaries_of, switches_of
 
 
 def every(seconds: float, models: str) -> list[tuple[float, str]]:
@@ -33,6 +33,13 @@ def test_switches_are_counted_and_those_that_were_soon_taken_back(case):
     admitted, (switches, avoidable) = SWITCHES[case]
 
     assert switches_of(admitted=admitted) == Switches(switches=switches, avoidable=avoidable)
+
+
+def test_each_switch_names_what_came_after_what_and_whether_that_was_for_nothing():
+    assert tuple(changes_of(admitted=every(1, "ABA"))) == (
+        Switch(at=1.0, model="B", after="A", is_back=False),
+        Switch(at=2.0, model="A", after="B", is_back=True),
+    )
 
 
 def attempt(number: int, **more) -> AttemptRecord:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from scheduler import queries
+from scheduler.core.attempt_history import AttemptRecord
 from scheduler.models import Attempt
 from scheduler.queries.attempts import attempts
 from tests.queries.test_history import NOON, time
@@ -45,6 +46,26 @@ def test_every_filter_narrows():
     assert page(filters={"outcome": "ok", "server": "gpu-1"}) == (["a"], "")
     assert page(since=NOON + 2) == (["c"], "")
     assert [one.id for one in queries.newest_attempts(since=NOON + 1, limit=1)] == ["c"]
+
+
+def test_what_is_summed_up_is_all_that_a_summary_looks_at():
+    one = attempt("a.2", 1, model="m", admitted_at=time(NOON + 2), finished_at=time(NOON + 5), outcome="")
+    Attempt.objects.bulk_create([one, attempt("b", 2, server="gpu-2"), attempt("old", -5)])
+
+    assert queries.attempts_to_sum(since=NOON, limit=9, server="gpu-1") == (
+        AttemptRecord(
+            id="a.2",
+            call="a",
+            number=2,
+            agent="default/scout",
+            server="gpu-1",
+            model="m",
+            queued_at=NOON + 1,
+            admitted_at=NOON + 2,
+            finished_at=NOON + 5,
+        ),
+    )
+    assert [one.id for one in queries.attempts_to_sum(since=NOON, limit=1)] == ["b"]
 
 
 PLANS = [

@@ -51,9 +51,9 @@ def running_on(server: Server) -> tuple[str, ...]:
 def _resting(*, circuit: Circuit, now: float) -> Closed | None:
     if circuit.rests_until is None or circuit.opened_at is None:
         return None
-    failures, rests_s = circuit.failures, circuit.rests_until - now
-    if rests_s > 0:
-        sentence = messages.circuit_rests(failures=failures, status=circuit.status, rests_s=rests_s)
+    failures = circuit.failures
+    if now < circuit.rests_until:
+        sentence = messages.circuit_rests(failures=failures, status=circuit.status)
         return Closed(kind="circuit", since=circuit.opened_at, until=circuit.rests_until, sentence=sentence)
     sentence = messages.circuit_tried(failures=failures)
     return Closed(kind="circuit", since=circuit.opened_at, until=None, sentence=sentence)

@@ -44,13 +44,10 @@ def _why(reason: str) -> str:
     return f": {reason.strip().rstrip('.')}." if reason.strip() else "."
 
 
-def circuit_rests(*, failures: int, status: int | None, rests_s: float) -> str:
-    """Say that calls failed on a server in a row, and for how much longer it rests."""
+def circuit_rests(*, failures: int, status: int | None) -> str:
+    """Say that calls failed on a server in a row, and that it rests; until when stands beside it."""
     said = f", the last with HTTP {status}" if status is not None else ""
-    return (
-        f"{failures} calls in a row failed here{said}. Nothing is placed here for another {seconds(rests_s)}; "
-        "then one call tries it."
-    )
+    return f"{failures} calls in a row failed here{said}. Nothing is placed here for a while; then one call tries it."
 
 
 def circuit_tried(*, failures: int) -> str:

@@ -140,8 +140,8 @@ OPENED = Circuit(failures=3, openings=1, opened_at=990.0, rests_until=1010.0, st
                 kind="circuit",
                 since=990.0,
                 until=1010.0,
-                sentence="3 calls in a row failed here, the last with HTTP 503. Nothing is placed here for another "
-                "8.0 s; then one call tries it.",
+                sentence="3 calls in a row failed here, the last with HTTP 503. Nothing is placed here for a "
+                "while; then one call tries it.",
             ),
         ),
         (

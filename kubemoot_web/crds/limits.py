@@ -1,0 +1,74 @@
+"""Sets how many calls a server takes at once, as part of its ModelServer: the one place where that is written."""
+
+import json
+from collections.abc import Mapping
+
+from kubemoot_web.crds.bundle import Source
+from kubemoot_web.crds.importing import document_put
+from kubemoot_web.crds.kinds import MODEL_SERVER
+from kubemoot_web.crds.mapping import desired, key_of
+from providers.core.naming import split_server_name
+from scheduler.core.resources import Applied, Conflict, ResourceKey, Stored
+from scheduler.services.resources import Changed, resource_get
+
+TRIES = 3
+
+
+async def server_version(*, server: str) -> str:
+    """Read the resourceVersion of a server's ModelServer.
+
+    Raises:
+        NotFound: it is not there.
+    """
+    return str((await resource_get(key=key_of_server(server))).resource_version)
+
+
+async def limits_put(
+    *,
+    server: str,
+    limits: Mapping[str, int | None],
+    resource_version: str | None,
+    node: str,
+    now: float,
+    changed: Changed,
+) -> Applied:
+    """Set `maxConcurrent` and `interactiveReserve` of a server, those that are named; None takes one away.
+
+    Without a version the rest of the resource stays as whoever else changes it meanwhile leaves it.
+
+    Raises:
+        NotFound: there is no such server.
+        Conflict: it was changed since the version that was named.
+        ImportRefused: they are not right.
+    """
+    for attempt in range(1, TRIES + 1):
+        stored = await resource_get(key=key_of_server(server))
+        try:
+            return await document_put(
+                source=Source(file="limits", text=json.dumps(_limited(stored, limits, resource_version))),
+                kind=MODEL_SERVER,
+                namespace=stored.key.namespace,
+                name=stored.key.name,
+                node=node,
+                now=now,
+                changed=changed,
+            )
+        except Conflict:
+            if resource_version is not None or attempt == TRIES:
+                raise
+    raise AssertionError("the last try returned or raised")
+
+
+def key_of_server(server: str) -> ResourceKey:
+    """Name the resource of a server."""
+    namespace, name = split_server_name(server)
+    return key_of(kind=MODEL_SERVER, namespace=namespace, name=name)
+
+
+def _limited(stored: Stored, limits: Mapping[str, int | None], resource_version: str | None) -> dict[str, object]:
+    """Write the resource with its new limits, resting on the version that was named, else on the one that was read."""
+    document = desired(stored)
+    scheduling = {**document["spec"].get("scheduling", {}), **limits}
+    document["spec"]["scheduling"] = {name: value for name, value in scheduling.items() if value is not None}
+    document["metadata"]["resourceVersion"] = resource_version or str(stored.resource_version)
+    return document

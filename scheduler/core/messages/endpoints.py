@@ -1,0 +1,129 @@
+"""Sentences about endpoints: how many calls they take, what an operator may do to one, and what came of it."""
+
+from collections.abc import Sequence
+
+from scheduler.core.messages.wording import listed, seconds
+from scheduler.core.operator_steps import Step
+
+CLOSED_WORDS = {
+    "paused": "Paused",
+    "draining": "Draining",
+    "drained": "Drained",
+    "quarantined": "Taken out",
+    "circuit": "Resting",
+}
+MOST_NAMES = 3
+
+
+def closed_word(*, kind: str) -> str:
+    """Say in a word or two why a server takes no calls."""
+    return CLOSED_WORDS.get(kind, kind)
+
+
+def calls_of_cap(*, total: int, cap: int | None) -> str:
+    """Say how many calls an endpoint has, and how many it takes."""
+    if cap is None:
+        return f"{total} {'call' if total == 1 else 'calls'} at once, no cap"
+    over = " No running call is ended; new ones wait." if total > cap else ""
+    return f"{total} of {cap} {'call' if cap == 1 else 'calls'} at once.{over}"
+
+
+def reserve_kept(*, reserve: int, cap: int | None) -> str:
+    """Say what is kept for calls that somebody waits for; nothing where nothing is."""
+    if cap is None or not reserve:
+        return ""
+    if reserve >= cap:
+        return "All places are kept for interactive calls: background calls never run here."
+    return f"{reserve} {'place is' if reserve == 1 else 'places are'} kept for interactive calls."
+
+
+def or_elsewhere(*, servers: Sequence[str]) -> str:
+    """Say where else a call that waits for a server may come to run."""
+    if not servers:
+        return ""
+    names = [*servers[:MOST_NAMES]]
+    if len(servers) > MOST_NAMES:
+        names.append(f"{len(servers) - MOST_NAMES} more")
+    return f"or on {listed(names)}"
+
+
+def queue_delay(*, p50_s: float | None, p95_s: float | None) -> str:
+    """Say how long calls queued: half of them at most so long, nearly all at most so long."""
+    if p50_s is None or p95_s is None:
+        return "no call yet"
+    return f"{seconds(p50_s)}, at worst (p95) {seconds(p95_s)}"
+
+
+def came_back(*, model: str, instead: str, count: int) -> str:
+    """Name a model that left and was soon wanted again: leaving was for nothing."""
+    times = "once" if count == 1 else f"{count} times"
+    return f"{model} left for {instead} and was back within 5 min, {times}"
+
+
+def nobody_queues(*, closed: bool) -> str:
+    """Say that no call waits for an endpoint."""
+    if closed:
+        return "Nobody waits for it. Calls that have no other place line up here until it takes calls again."
+    return "Nobody waits for it. A call that finds no free place here lines up, with who, why and for how long."
+
+
+def step_done(*, step: Step, server: str, is_news: bool, sent_away: int) -> str:
+    """Say what came of what an operator did."""
+    match step:
+        case Step.CLEAR_QUEUE if sent_away:
+            return f"{sent_away} waiting {'call was' if sent_away == 1 else 'calls were'} sent away from {server}."
+        case Step.CLEAR_QUEUE:
+            return f"Nobody waited for {server} alone: nobody was sent away."
+    if not is_news:
+        return NO_NEWS[step].format(server=server)
+    return DONE[step].format(server=server)
+
+
+DONE = {
+    Step.PAUSE: "{server} is paused. What runs there goes on.",
+    Step.DRAIN: "{server} is being drained. This page says when nothing runs there any more.",
+    Step.QUARANTINE: "{server} is taken out. What runs there goes on.",
+    Step.RESUME: "{server} takes calls again.",
+    Step.CLEAR_QUARANTINE: "{server} takes calls again.",
+}
+NO_NEWS = {
+    Step.PAUSE: "{server} was paused already.",
+    Step.DRAIN: "{server} was being drained already.",
+    Step.QUARANTINE: "{server} was taken out already.",
+    Step.RESUME: "{server} was neither paused nor drained.",
+    Step.CLEAR_QUARANTINE: "{server} was not taken out.",
+}
+
+
+def step_name(*, step: Step) -> str:
+    """Name what an operator may do."""
+    return STEPS[step][0]
+
+
+def step_means(*, step: Step, waiting: int, sent_away: int) -> str:
+    """Say what follows, before it is done. Of those who wait, `sent_away` have no other place."""
+    if step is not Step.CLEAR_QUEUE:
+        return STEPS[step][1]
+    gone = f"{sent_away} waiting {'call is' if sent_away == 1 else 'calls are'} sent away with an error"
+    stay = waiting - sent_away
+    stays = f"; {stay} that may run elsewhere {'waits' if stay == 1 else 'wait'} on" if stay else ""
+    return f"{gone}{stays}. This cannot be undone."
+
+
+STEPS = {
+    Step.PAUSE: (
+        "Pause",
+        "What runs here goes on. Nothing new is placed here: calls go elsewhere where they can, the others wait.",
+    ),
+    Step.DRAIN: (
+        "Drain",
+        "A pause for a restart or new hardware: this page says when nothing runs here any more.",
+    ),
+    Step.QUARANTINE: (
+        "Take out",
+        "For an engine that answers wrongly: like a pause, in red, until somebody takes it back.",
+    ),
+    Step.RESUME: ("Resume", "Calls are placed here again at once."),
+    Step.CLEAR_QUARANTINE: ("Take back", "Its engine is well again: calls are placed here at once."),
+    Step.CLEAR_QUEUE: ("Clear the queue", ""),
+}
