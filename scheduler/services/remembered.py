@@ -1,7 +1,9 @@
 """What the catalog answered a moment ago, for callers that ask the same hundreds of times a second."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from scheduler.core.calls import AgentProfile
@@ -11,20 +13,32 @@ from scheduler.ports import Callers
 T = TypeVar("T")
 
 REMEMBER_S = 1.0
+RENEW_S = 0.5
+"""An answer of this age that is used is asked for again meanwhile, so that nobody waits who calls all the time."""
 MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """An answer, and when it was asked for."""
+
+    answer: Any
+    asked_at: float
 
 
 class RememberedCallers:
     """The part of the catalog that turns who calls into candidates. What changed is known within a second.
 
-    Only answers are remembered: an agent that was just registered is found at once.
+    Only answers are remembered: an agent that was just registered is found at once. One object belongs to one event
+    loop.
     """
 
     def __init__(self, *, catalog: Callers, clock: Callable[[], float] = time.monotonic) -> None:
         """Wrap a catalog."""
         self._catalog = catalog
         self._clock = clock
-        self._known: dict[Hashable, tuple[float, Any]] = {}
+        self._known: dict[Hashable, _Known] = {}
+        self._asking: dict[Hashable, asyncio.Task[Any]] = {}
 
     async def agent(self, *, name: str) -> AgentProfile:
         """Look up an agent.
@@ -51,13 +65,43 @@ class RememberedCallers:
         return await self._ask(("agents",), self._catalog.agents)
 
     async def _ask(self, key: Hashable, question: Callable[[], Awaitable[T]]) -> T:
-        now = self._clock()
         known = self._known.get(key)
-        if known is not None and known[0] > now:
-            answer: T = known[1]
+        age_s = REMEMBER_S if known is None else self._clock() - known.asked_at
+        if known is not None and age_s < REMEMBER_S:
+            if age_s >= RENEW_S and key not in self._asking:
+                self._begin(key, question)
+            answer: T = known.answer
             return answer
-        answer = await question()
+        others = self._asking.get(key)
+        if others is not None:
+            # Whoever leaves must not end the question of the others. That they heard a no is no answer for somebody
+            # who came later: what is asked for may have been registered between the two.
+            await asyncio.wait({others})
+            if not others.cancelled() and others.exception() is None:
+                answer = others.result()
+                return answer
+        return await asyncio.shield(self._begin(key, question))
+
+    def _begin(self, key: Hashable, question: Callable[[], Awaitable[T]]) -> "asyncio.Task[T]":
+        asking = asyncio.get_running_loop().create_task(self._answered(key, question))
+        self._asking[key] = asking
+        asking.add_done_callback(lambda done: self._ended(key, done))
+        return asking
+
+    async def _answered(self, key: Hashable, question: Callable[[], Awaitable[T]]) -> T:
+        asked_at = self._clock()  # a slow answer is as old as its question
+        try:
+            answer = await question()
+        except BaseException:
+            self._known.pop(key, None)
+            raise
         if len(self._known) >= MOST:
             self._known.clear()
-        self._known[key] = (now + REMEMBER_S, answer)
+        self._known[key] = _Known(answer, asked_at)
         return answer
+
+    def _ended(self, key: Hashable, asking: "asyncio.Task[Any]") -> None:
+        if self._asking.get(key) is asking:
+            del self._asking[key]
+        if not asking.cancelled():
+            asking.exception()  # nobody may be waiting for it, and then nobody is to hear of it
