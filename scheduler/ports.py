@@ -131,8 +131,11 @@ class Ledger(Protocol):
         """
         ...
 
-    async def give_up(self, *, waiter: str, now: float) -> bool:
-        """End a wait; a ticket granted meanwhile is given back. False when it is gone already."""
+    async def give_up(self, *, waiter: str, now: float, reason: str = "") -> bool:
+        """End a wait; a ticket granted meanwhile is given back. False when it is gone already.
+
+        `reason` is why the caller was sent away, which history keeps; empty where it left by itself.
+        """
         ...
 
     async def renew(self, *, ticket: str, progress_at: float | None = None) -> float:

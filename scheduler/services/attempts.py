@@ -23,7 +23,7 @@ from scheduler.core.standing import standing_of
 from scheduler.core.types import Ticket, Waiter
 from scheduler.ports import Clock, Effects, Ledger, LedgerUnavailable, TicketGone
 from scheduler.services.held import HeldTickets, Progress
-from scheduler.services.submit import StillWaiting, call_give_up, call_submit, call_wait
+from scheduler.services.submit import StillWaiting, call_give_up, call_submit, call_wait, call_withdraw
 from scheduler.services.tickets import ticket_release
 
 LOOK_AGAIN_S = 5.0
@@ -178,13 +178,15 @@ async def _place(*, doors: Doors, call: Call, id: str, wait_s: float) -> Settled
             waiter = settled.waiter
             if waiter.ticket is None:
                 eta_s = _eta_s(doors=doors, waiter=waiter)
-                await _leave(doors=doors, waiter=waiter.id)
+                await _leave(doors=doors, waiter=waiter.id, reason=Reason.GPU_BUSY)
                 raise NoPlace(reason=Reason.GPU_BUSY, model=waiter.model, eta_s=eta_s)
             settled = await call_wait(
                 ledger=doors.ledger, config=doors.config, now=doors.now, waiter=waiter.id, wait_s=LOOK_AGAIN_S
             )
     except asyncio.CancelledError:
-        await asyncio.shield(_leave(doors=doors, waiter=id))
+        await asyncio.shield(
+            call_withdraw(ledger=doors.ledger, effects=doors.effects, config=doors.config, waiter=id, now=doors.now())
+        )
         raise
     except TicketGone:
         raise NoPlace(reason=Reason.GPU_BUSY, model="") from None
@@ -208,8 +210,15 @@ def _eta_s(*, doors: Doors, waiter: Waiter) -> float | None:
     ).eta_s
 
 
-async def _leave(*, doors: Doors, waiter: str) -> None:
-    await call_give_up(ledger=doors.ledger, effects=doors.effects, config=doors.config, waiter=waiter, now=doors.now())
+async def _leave(*, doors: Doors, waiter: str, reason: str = "") -> None:
+    await call_give_up(
+        ledger=doors.ledger,
+        effects=doors.effects,
+        config=doors.config,
+        waiter=waiter,
+        now=doors.now(),
+        reason=reason,
+    )
 
 
 def _placed(*, doors: Doors, call: str, attempt: int, settled: Settled) -> Placed:

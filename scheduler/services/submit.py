@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from scheduler.core.calls import Call
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.granting import ticket_id
 from scheduler.core.ledger import CallEnd, GrantChange, Outcome, Plan, Settled
 from scheduler.core.replica import Replica
 from scheduler.core.settling import is_settled
@@ -75,12 +76,23 @@ async def call_wait(
         await ledger.wait_until_settled(waiter=waiter, timeout_s=look_s)
 
 
-async def call_give_up(*, ledger: Ledger, effects: Effects, config: SchedulerConfig, waiter: str, now: float) -> bool:
+async def call_give_up(
+    *, ledger: Ledger, effects: Effects, config: SchedulerConfig, waiter: str, now: float, reason: str = ""
+) -> bool:
     """Leave the line; a place granted meanwhile goes to who is next. False when it was over already."""
-    gave_up = await ledger.give_up(waiter=waiter, now=now)
+    gave_up = await ledger.give_up(waiter=waiter, now=now, reason=reason)
     if gave_up:
         await run_cycle(ledger=ledger, effects=effects, config=config, now=now)
     return gave_up
+
+
+async def call_withdraw(*, ledger: Ledger, effects: Effects, config: SchedulerConfig, waiter: str, now: float) -> None:
+    """Leave the line for a caller that is cut off: its last question may have handed it a ticket that nobody got."""
+    if await call_give_up(ledger=ledger, effects=effects, config=config, waiter=waiter, now=now):
+        return
+    left = Outcome(ok=False, end=CallEnd.CANCELLED)
+    ticket = ticket_id(waiter=waiter)
+    await ticket_release(ledger=ledger, effects=effects, config=config, ticket=ticket, outcome=left, now=now)
 
 
 async def _claim_at_once(

@@ -161,9 +161,9 @@ class RedisLedger:
         waited_s = max(now - float(answer[2]), 0.0)
         return Settled(ticket=ticket, model=ticket.model, waited_s=waited_s, evicted=ticket.evicted)
 
-    async def give_up(self, *, waiter: str, now: float) -> bool:
+    async def give_up(self, *, waiter: str, now: float, reason: str = "") -> bool:
         """End a wait; a ticket granted meanwhile is given back. False when it is gone already."""
-        return bool(await self._step("give_up", waiter, now=now))
+        return bool(await self._step("give_up", waiter, reason, now=now))
 
     async def renew(self, *, ticket: str, progress_at: float | None = None) -> float:
         """Renew a ticket's lease and give its length in seconds."""

@@ -160,6 +160,23 @@ async def test_giving_up_twice_is_harmless(world: World) -> None:
     assert await world.ledger.give_up(waiter="w1", now=1000.0) is False
 
 
+@pytest.mark.parametrize("is_granted", [False, True])
+@pytest.mark.parametrize(("reason", "told"), [("", None), ("gpu-busy", "gpu-busy")])
+async def test_the_journal_tells_who_was_sent_away_from_who_left(
+    world: World, reason: str, told: str | None, is_granted: bool
+) -> None:
+    """History took a wait that had its limit for a caller that lost patience."""
+    await world.gpu("14b")
+    await world.waits("w1")
+    if is_granted:
+        await world.grant("t1", waiter="w1")
+
+    await world.ledger.give_up(waiter="w1", now=1000.0, reason=reason)
+
+    ended = (await world.ledger.journal(after="", count=100))[-1].events[-1]
+    assert (ended["type"], ended.get("reason")) == ("given_up", told)
+
+
 async def test_a_load_goes_on_when_its_caller_leaves(world: World) -> None:
     await world.gpu()
     await world.waits("w1")

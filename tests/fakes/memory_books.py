@@ -225,14 +225,15 @@ class Books:
         self.leases["waiter"].pop(waiter.id, None)
         self.end_drain_of(waiter.id, reason)
 
-    def abandon(self, waiter: Waiter, kind: str) -> None:
+    def abandon(self, waiter: Waiter, kind: str, reason: str = "") -> None:
         """End a wait from outside; a ticket granted meanwhile goes back."""
         ticket = self.rows.tickets.get(waiter.ticket or "")
         self.forget_waiter(waiter, kind)
         if ticket is not None:
             self.drop_ticket(ticket)
         if waiter.stood_aside is None:
-            self.emit(kind, call_of_waiter(waiter) if ticket is None else call_of_ticket(ticket))
+            told = call_of_waiter(waiter) if ticket is None else call_of_ticket(ticket)
+            self.emit(kind, told | ({"reason": reason} if reason else {}))
 
     def set_barrier(self, server: str) -> None:
         """Let probes that have begun by now be dropped."""

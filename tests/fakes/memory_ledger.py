@@ -162,13 +162,13 @@ class MemoryLedger:
         books.finish()
         return Settled(ticket=ticket, model=ticket.model, waited_s=waited_s, evicted=ticket.evicted)
 
-    async def give_up(self, *, waiter: str, now: float) -> bool:
+    async def give_up(self, *, waiter: str, now: float, reason: str = "") -> bool:
         """End a wait; a ticket granted meanwhile is given back. False when it is gone already."""
         books = self._begin(now)
         known = books.rows.waiters.get(waiter)
         if known is None:
             return False
-        books.abandon(known, "given_up")
+        books.abandon(known, "given_up", reason)
         books.finish()
         return True
 

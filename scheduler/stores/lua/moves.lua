@@ -181,12 +181,15 @@ end
 
 -- End a wait from outside; a ticket granted meanwhile goes back, the load behind it goes on. One that stood aside has
 -- ended before: its story has its end.
-local function abandon(waiter, kind)
+local function abandon(waiter, kind, reason)
   local ticket = some(waiter.ticket) and get('ticket', waiter.ticket)
   forget_waiter(waiter, kind)
   if ticket then drop_ticket(ticket) end
   if some(waiter.stood_aside) then return end
-  if ticket then emit_of(kind, ticket) else emit(kind, call_of_waiter(waiter)) end
+  if ticket then return emit_of(kind, ticket, reason and {reason = reason}) end
+  local call = call_of_waiter(waiter)
+  call.reason = reason
+  emit(kind, call)
 end
 
 local function set_barrier(server)
