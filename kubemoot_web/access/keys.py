@@ -10,7 +10,7 @@ import binascii
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -19,6 +19,8 @@ from kubemoot_web.access.tokens import SCHEME, Found, find_token
 
 KEPT_S = 5.0
 """How long what is known of a key is good enough."""
+RENEW_S = 3.0
+"""What is known for so long and used is looked up again meanwhile: who calls all the time never waits for it."""
 MOST_KEPT = 4096
 """So many keys that were found are remembered, and as many that were not: strangers who guess push nobody out."""
 LONGEST = 256
@@ -30,9 +32,10 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What is known of a key, and until when; `principal` None: it is nobody's."""
+    """What is known of a key, since when and until when; `principal` None: it is nobody's."""
 
     principal: Principal | None
+    since: float
     until: float
 
 
@@ -57,7 +60,7 @@ class Memory:
     def put(self, digest: bytes, found: Found | None, *, now: float) -> Known:
         """Remember what a look-up gave, a key that expires no longer than it lives."""
         kept_s = self._kept_s if found is None or found.left_s is None else min(self._kept_s, found.left_s)
-        known = Known(principal=None if found is None else found.principal, until=now + kept_s)
+        known = Known(principal=None if found is None else found.principal, since=now, until=now + kept_s)
         for kept in (self._found, self._unknown):
             kept.pop(digest, None)
         kept = self._unknown if found is None else self._found
@@ -70,24 +73,35 @@ class Memory:
 class Desk:
     """Looks keys up for one event loop, each once at a time, however many calls come with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
         self._memory = Memory(kept_s=KEPT_S, most=MOST_KEPT)
         self._asking: dict[bytes, asyncio.Task[Known]] = {}
 
     async def principal(self, presented: str) -> Principal | None:
         """Find whom a key is for."""
         digest = hashlib.sha256(presented.encode()).digest()
-        known = self._memory.get(digest, now=time.monotonic())
+        now = self._now()
+        known = self._memory.get(digest, now=now)
         if known is None:
-            asking = self._asking.get(digest)
-            if asking is None:
-                asking = self._asking[digest] = asyncio.create_task(self._ask(digest, presented))
-                asking.add_done_callback(lambda _: self._asking.pop(digest, None))
+            asking = self._asking.get(digest) or self._begin(digest, presented)
             known = await asyncio.shield(asking)  # a client that leaves must not end the look-up of the others
+        elif now - known.since >= RENEW_S and known.principal is not None and digest not in self._asking:
+            self._begin(digest, presented)
         return known.principal
 
+    def _begin(self, digest: bytes, presented: str) -> "asyncio.Task[Known]":
+        asking = self._asking[digest] = asyncio.create_task(self._ask(digest, presented))
+        asking.add_done_callback(lambda done: self._ended(digest, done))
+        return asking
+
+    def _ended(self, digest: bytes, asking: "asyncio.Task[Known]") -> None:
+        del self._asking[digest]
+        if not asking.cancelled():
+            asking.exception()  # nobody may be waiting for it
+
     async def _ask(self, digest: bytes, presented: str) -> Known:
-        asked_at = time.monotonic()  # a slow answer is as old as its question
+        asked_at = self._now()  # a slow answer is as old as its question
         return self._memory.put(digest, await find_token(presented), now=asked_at)
 
 

@@ -12,9 +12,10 @@ from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
 from kubemoot_web.access import Principal, token_create
-from kubemoot_web.access.keys import KEPT_S, LONGEST, Desk, Memory, key_principal, presented_key
+from kubemoot_web.access.keys import KEPT_S, LONGEST, RENEW_S, Desk, Memory, key_principal, presented_key
 from kubemoot_web.access.tokens import Found
 from kubemoot_web.models import ApiToken
+from tests.fakes.manual_clock import ManualClock
 
 KEY = "km_0123456789ab_secret"
 
@@ -176,3 +177,21 @@ async def test_nothing_that_is_remembered_holds_a_key():
     await desk.principal(token)
 
     assert token.rsplit("_", 1)[1] not in repr(vars(desk)) + repr(vars(desk._memory))
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_who_calls_all_the_time_does_not_wait_for_the_database_and_a_key_taken_away_ends_in_time():
+    token = await token_create(name="robot", scopes=["call"], lifetime=None)
+    clock = ManualClock()
+    desk = Desk(now=clock)
+    await desk.principal(token)
+    await ApiToken.objects.all().adelete()
+
+    clock.advance(RENEW_S)
+    async with counted() as asked:
+        meanwhile = [await desk.principal(token) for _ in range(3)]
+        await asyncio.gather(*desk._asking.values())
+
+    assert [each.name for each in meanwhile] == ["robot"] * 3
+    assert len(asked) == 1
+    assert await desk.principal(token) is None
