@@ -5,6 +5,11 @@ from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.types import LoadUnderWay, Ticket, TicketState, Waiter
 
 
+def ticket_id(*, waiter: str) -> str:
+    """Name the ticket that a waiter is granted."""
+    return f"t-{waiter}"
+
+
 def ticket_for(*, waiter: Waiter, decision: Grant, snapshot: ClusterSnapshot) -> tuple[Ticket, LoadUnderWay | None]:
     """Make the ticket, and the load that begins with it, that a grant gives a waiter.
 
@@ -16,7 +21,7 @@ def ticket_for(*, waiter: Waiter, decision: Grant, snapshot: ClusterSnapshot) ->
     footprint = snapshot.footprint(server=server, model=decision.model)
     evicts = decision.evicts if isinstance(decision, Evict) else ()
     ticket = Ticket(
-        id=f"t-{waiter.id}",
+        id=ticket_id(waiter=waiter.id),
         server=decision.server,
         agent=waiter.agent,
         model=copy,

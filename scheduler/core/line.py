@@ -118,9 +118,14 @@ def class_rank(*, waiter: Waiter, now: float, config: SchedulerConfig) -> int:
 
 
 def turn_of(*, waiter: Waiter, now: float, config: SchedulerConfig, is_weighted: bool) -> Turn:
-    """Give the key that sorts the line: class, fair share where crews have weights, arrival, id."""
+    """Give the key that sorts the line: class, fair share where crews have weights, arrival, id.
+
+    Each class counts its own turns, so the share of a background waiter says nothing among interactive ones: one that
+    has waited too long goes before them, or it would wait until they have had as many turns.
+    """
     rank = class_rank(waiter=waiter, now=now, config=config)
-    return (rank, waiter.start_tag if is_weighted else 0.0, waiter.arrived_at, waiter.id)
+    has_share = is_weighted and (rank or waiter.priority == Priority.INTERACTIVE)
+    return (rank, waiter.start_tag if has_share else 0.0, waiter.arrived_at, waiter.id)
 
 
 def prompt_bucket(prompt_tokens: int | None, *, contexts: Sequence[int]) -> int:

@@ -50,7 +50,7 @@ async def call_submit(
         await run_cycle(ledger=ledger, effects=effects, config=config, now=now())
         return await call_wait(ledger=ledger, config=config, now=now, waiter=waiter.id, wait_s=wait_s)
     except asyncio.CancelledError:
-        await asyncio.shield(call_give_up(ledger=ledger, effects=effects, config=config, waiter=waiter.id, now=now()))
+        await asyncio.shield(call_withdraw(ledger=ledger, effects=effects, config=config, waiter=waiter.id, now=now()))
         raise
 
 
