@@ -58,7 +58,7 @@ def test_the_oldest_background_call_starts_after_two_minutes_and_one_call_whatev
 
 
 def test_the_bound_holds_where_crews_have_weights_and_background_calls_have_had_many_turns():
-    """Each class counts its own turns: a background call that counts as interactive must not wait until these catch up."""
+    """Each class counts its own turns: one that counts as interactive must not wait until these have caught up."""
     crews = {"chat": 1.0, "night": 1.0}
     play = Play().build(card(slots=2, max_concurrent=2, interactive_reserve=1), holding=WARM, weights=crews)
     for number in range(150):
