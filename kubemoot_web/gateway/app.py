@@ -125,9 +125,7 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits) 
         wishes=wishes,
         prompt_tokens=asked.prompt_tokens,
     )
-    if wanted.model is not None and not is_known(
-        model=wanted.model, registered=await rt.callers.models(), servers=rt.ledger.replica.servers.values()
-    ):
+    if wanted.model is not None and not await _is_known(rt, wanted.model):
         raise NoSuchModel(f'model "{wanted.model}" not found: no server has it. GET /v1/models lists what there is.')
     call = await _owned_call(rt, principal, wanted)
     limit_s = rt.config.wait_limit_s if call.wait_limit_s is None else call.wait_limit_s
@@ -142,6 +140,13 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits) 
         # Who says how long it waits wants to hear the truth then, by its status.
         hold_s=limits.silence_s if wishes.wait_s is None else wait_s + limits.silence_s,
     ).run()
+
+
+async def _is_known(rt: Runtime, model: str) -> bool:
+    """Say whether anybody has a model, asking the database only where no server does."""
+    return is_known(model=model, registered=(), servers=rt.ledger.replica.servers.values()) or is_known(
+        model=model, registered=await rt.callers.models(), servers=()
+    )
 
 
 async def _owned_call(rt: Runtime, principal: Principal, wanted: Wanted) -> Call:

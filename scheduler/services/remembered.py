@@ -13,7 +13,7 @@ from scheduler.ports import Callers
 T = TypeVar("T")
 
 REMEMBER_S = 1.0
-RENEW_S = 0.5
+RENEW_S = 0.75
 """An answer of this age that is used is asked for again meanwhile, so that nobody waits who calls all the time."""
 MOST = 10_000
 

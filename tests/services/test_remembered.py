@@ -50,18 +50,18 @@ async def rest():
 
 async def test_an_answer_is_good_for_a_second(callers, catalog, clock):
     assert await callers.models() == {"qwen3:8b"}
-    clock.advance(0.49)
+    clock.advance(0.74)
     assert await callers.models() == {"qwen3:8b"}
     assert catalog.questions == 1
 
     catalog.answer = frozenset()
-    clock.advance(0.51)
+    clock.advance(0.26)
     assert await callers.models() == frozenset()
 
 
 async def test_who_asks_all_the_time_never_waits(callers, catalog, clock):
     await callers.models()
-    clock.advance(0.6)
+    clock.advance(0.8)
     catalog.answer = frozenset({"qwen3:14b"})
     catalog.may_answer.clear()
 
@@ -116,7 +116,7 @@ async def test_what_was_registered_while_others_were_told_no_is_found_at_once(ca
 
 async def test_what_is_gone_when_it_is_asked_for_again_is_forgotten(callers, catalog, clock):
     await callers.models()
-    clock.advance(0.6)
+    clock.advance(0.8)
     catalog.answer = UnknownAgent("default/analyst")
     await callers.models()
     await rest()
