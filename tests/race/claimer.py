@@ -30,7 +30,7 @@ from scheduler.core.server import Resident
 from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticket, TicketState, Waiter
 from scheduler.ports import TicketGone
 from scheduler.stores.ledger import RedisLedger
-from tests.race.fleet import CONFIG, SIZES, Engines
+from tests.race.fleet import CONFIG, KEY, KEY_LIMIT, SIZES, Engines
 
 CALLERS = 2
 SIZES_JSON = json.dumps(SIZES)
@@ -219,6 +219,8 @@ class Fighter:
             call=waiter.id,
             waiter=waiter.id if in_line else None,
             plan=plan.id if plan else None,
+            key="" if plan else waiter.key,
+            key_limit=waiter.key_limit,
         )
         return GrantChange(
             ticket=ticket,
@@ -268,6 +270,8 @@ class Fighter:
             limit_at=time.time() + 60,
             priority=self.chance.choice([Priority.INTERACTIVE, Priority.INTERACTIVE, Priority.BACKGROUND]),
             crew=self.crew,
+            key=KEY if self.chance.random() < 0.3 else "",
+            key_limit=KEY_LIMIT,
         )
 
     def _anybody(self, otherwise: str) -> str:

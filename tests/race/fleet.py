@@ -17,6 +17,8 @@ CONFIG = SchedulerConfig(
     ticket_lease_s=1.5, waiter_lease_s=4.0, runner_lease_s=1.0, plan_limit_s=2.0, intent_limit_s=2.0, load_block_s=0.1
 )
 LONGEST_LEASE_S = 4.0
+KEY, KEY_LIMIT = "km-race", 2
+"""A client key that callers of all processes share, and how many tickets it may hold."""
 
 LOAD = """
 redis.call('SADD', KEYS[1], ARGV[1])

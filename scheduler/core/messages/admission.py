@@ -46,10 +46,22 @@ def _why(reason: str) -> str:
 
 def circuit_rests(*, failures: int, status: int | None) -> str:
     """Say that calls failed on a server in a row, and that it rests; until when stands beside it."""
-    said = f", the last with HTTP {status}" if status is not None else ""
-    return f"{failures} calls in a row failed here{said}. Nothing is placed here for a while; then one call tries it."
+    last = "the last with" if failures > 1 else "with"
+    said = f", {last} HTTP {status}" if status is not None else ""
+    return f"{_failed(failures)}{said}. Nothing is placed here for a while; then one call tries it."
 
 
 def circuit_tried(*, failures: int) -> str:
     """Say that after a rest one call may try a server, or does."""
-    return f"{failures} calls in a row failed here. One call tries it; others wait for how that ends."
+    return f"{_failed(failures)}. One call tries it; others wait for how that ends."
+
+
+def _failed(failures: int) -> str:
+    """Say what a trial follows: calls that failed, or none that did while the engine was silent."""
+    match failures:
+        case 0:
+            return "The engine was silent, and its calls are over"
+        case 1:
+            return "The call that tried it failed"
+        case _:
+            return f"{failures} calls in a row failed here"

@@ -9,7 +9,7 @@ from scheduler.core.admission.closed import Closed, closed_by, closed_places
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.gate import Circuit
 from scheduler.core.ledger import CallEnd, GrantChange, Outcome, Plan, ServerConfig, ServerLearned, ServerRecord
-from scheduler.core.messages.admission import waiting_for_servers
+from scheduler.core.messages.admission import circuit_tried, waiting_for_servers
 from scheduler.core.selection import plan_selection
 from scheduler.core.standing import standings
 from tests.builders import NOW, call, cluster, server
@@ -161,3 +161,14 @@ def test_people_read_since_when_until_when_and_why(circuit, now, closed):
     record = ServerRecord(config=config, learned=ServerLearned(circuit=circuit))
 
     assert closed_by(record=record, server=server("gpu-1").value, now=now) == closed
+
+
+@pytest.mark.parametrize(
+    ("failures", "said"),
+    [
+        (0, "The engine was silent, and its calls are over. One call tries it; others wait for how that ends."),
+        (1, "The call that tried it failed. One call tries it; others wait for how that ends."),
+    ],
+)
+def test_a_trial_after_silence_is_told_as_such(failures, said):
+    assert circuit_tried(failures=failures) == said
