@@ -15,12 +15,14 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from kubemoot_web.settings.env_gateway import GatewayEnv
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 FROM_FILE = ("KUBEMOOT_SECRET_KEY", "DATABASE_URL", "REDIS_URL")
 REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 
 
-class Env(BaseSettings):
+class Env(GatewayEnv):
     """Everything an installation may set. Frozen: nobody changes a setting at run time."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", case_sensitive=True, env_ignore_empty=True)
@@ -163,26 +165,9 @@ class Env(BaseSettings):
         le=1024**3,
     )
 
-    gateway_max_body_bytes: int = Field(
-        64 * 1024 * 1024,
-        validation_alias="KUBEMOOT_GATEWAY_MAX_BODY_BYTES",
-        description="largest body of a client's call, in bytes; pictures make bodies of tens of megabytes",
-        examples=["67108864"],
-        ge=1024,
-        le=1024**3,
-    )
-    gateway_hold_s: float = Field(
-        0.8,
-        validation_alias="KUBEMOOT_GATEWAY_HOLD_SECONDS",
-        description="seconds a call waits in silence before its client is kept patient; from then on its status is 200",
-        examples=["0.8"],
-        ge=0,
-        le=600,
-    )
-
-    @field_validator("hosts", mode="before")
+    @field_validator("hosts", "cross_origins", mode="before")
     @classmethod
-    def _split_hosts(cls, value: object) -> object:
+    def _split(cls, value: object) -> object:
         """Split a comma-separated list."""
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
