@@ -94,6 +94,14 @@ def test_what_a_way_adds_is_told_beside_what_nginx_adds():
     assert (ratio.value, ratio.goal, ratio.is_reached) == (0.75 / 8, 0.2, True)
 
 
+def test_what_a_busy_machine_turned_round_is_no_floor():
+    samples = {DIRECT: [0.5], NGINX: [0.25], KUBEMOOT: [1.0]}
+
+    figures = {figure.measure: figure for figure in gateway_figures.latency(case="busy", samples=samples)}
+
+    assert figures["Kubemoot adds, median"].floor is None
+
+
 def test_calls_are_compared_where_litellm_is_there():
     def rate(count):
         return Rate(count=count, seconds=1.0, cpu_s=0.5)

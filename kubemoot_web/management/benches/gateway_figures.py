@@ -64,9 +64,9 @@ def latency(*, case: str, samples: Mapping[str, Sequence[float]]) -> Iterator[Fi
             if name != DIRECT:
                 value = percentile(took, share)
                 yield Figure(case=case, measure=f"{name}, {measure}", value=value, unit="ms", floor=floor)
-        nginx = None
-        if NGINX in samples:
-            nginx = Floor(what=NGINX_ADDS, value=added(samples, name=NGINX, share=share))
+        nginx = Floor(what=NGINX_ADDS, value=added(samples, name=NGINX, share=share)) if NGINX in samples else None
+        if nginx is not None and nginx.value <= 0:  # the machine's mood was worse while nothing was in between
+            nginx = None
         value = added(samples, name=KUBEMOOT, share=share)
         yield Figure(case=case, measure=f"{KUBEMOOT} adds, {measure}", value=value, unit="ms", goal=goal, floor=nginx)
     if LITELLM in samples:
