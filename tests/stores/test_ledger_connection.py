@@ -28,8 +28,8 @@ def server(name: str = "gpu-1") -> ServerConfig:
 
 
 def waiter(id: str) -> Waiter:
-    """Make a waiter."""
-    return Waiter(id=id, agent="a", candidates=(), arrived_at=1.0, limit_at=2.0)
+    """Make a waiter of an agent of its own."""
+    return Waiter(id=id, agent=id, candidates=(), arrived_at=1.0, limit_at=2.0)
 
 
 async def configure(ledger: RedisLedger, *names: str) -> None:
