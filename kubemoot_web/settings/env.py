@@ -117,10 +117,10 @@ class Env(GatewayEnv):
         le=86400,
     )
     queue_per_agent: int = Field(
-        64,
+        2_000,
         validation_alias="KUBEMOOT_QUEUE_PER_AGENT",
         description="calls that may wait at once for one client key, or for one agent where calls come without a key",
-        examples=["64"],
+        examples=["2000"],
         ge=1,
         le=10_000,
     )

@@ -36,5 +36,5 @@ class SchedulerConfig:
     probe_lease_s: float = 20.0
     keep_history_s: float | None = 90 * 24 * 3600.0
     max_waiters: int = 10_000
-    max_waiters_per_agent: int = 64
+    max_waiters_per_agent: int = 2_000
     max_commit_attempts: int = 5
