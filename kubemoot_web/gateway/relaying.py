@@ -20,6 +20,7 @@ from providers.core.relaying import RelayFailed, RelayRequest
 from providers.core.types import EngineKind
 from scheduler.core.admission.retrying import Failure
 from scheduler.core.calls import Call
+from scheduler.core.decisions import Reason
 from scheduler.core.ledger import CallEnd, Outcome
 from scheduler.core.messages import engine_failed, place_lost, stood_aside
 from scheduler.ports import LedgerUnavailable, LineFull
@@ -38,6 +39,10 @@ CODES = {
     Failure.BROKEN: "engine-unreachable",
     Failure.REDIRECTED: "engine-error",
 }
+
+
+class _TooLong(Exception):
+    """The copy in the place that was found reads less than the call sends: the engine would cut it without a word."""
 
 
 class Relaying:
@@ -91,6 +96,8 @@ class Relaying:
             await self._fail("ledger-unavailable", str(error))
         except BadAsk as error:
             await self._fail("bad-request", error.message, param=error.param)
+        except _TooLong as error:
+            await self._fail("prompt-too-large", str(error), param="messages")
         else:
             await self._relay(running)
 
@@ -123,7 +130,10 @@ class Relaying:
         self._placed = placed
 
     def _prepare(self, placed: Placed) -> RelayRequest:
-        config = placed.server.config
+        config, tokens = placed.server.config, self._asked.prompt_tokens
+        if tokens is not None and placed.context_length is not None and tokens > placed.context_length:
+            # a copy that was loaded for this call alone: how much it can read was not known before
+            raise _TooLong(stood_aside(reason=Reason.PROMPT_TOO_LARGE, model=placed.ticket.model))
         made = upstream(
             self._asked,
             engine=EngineKind(config.kind),

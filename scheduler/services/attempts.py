@@ -242,10 +242,11 @@ async def _contact(
 ) -> RunningCall | NoAnswer:
     """Send a request and wait for its answer's first byte. Without an answer to pass on, the place is given back."""
     answer: RelayAnswer | None = None
-    outcome = Outcome(ok=False, end=CallEnd.CANCELLED)
+    outcome = Outcome(ok=False, end=CallEnd.REFUSED)  # what cannot be said to this engine is the caller's affair
     is_open = False
     try:
         request = prepare(placed)
+        outcome = Outcome(ok=False, end=CallEnd.CANCELLED)
         answer = await doors.relay.open(endpoint=placed.server.config.endpoint, request=request)
         failure = failure_of(status=answer.status)
         if failure is None:

@@ -7,7 +7,7 @@ import pytest
 
 from scheduler.core.types import Priority
 from tests.fakes.scripted_relay import Answer
-from tests.gateway.relayed import LAST_LINE, MODEL, OLLAMA, Client, Gate, until, world_of
+from tests.gateway.relayed import LAST_LINE, MODEL, OLLAMA, OPENAI, Client, Gate, answer_of, until, world_of
 from tests.services.world import World, call
 
 
@@ -89,6 +89,21 @@ async def test_the_context_that_is_allocated_is_what_is_sent(options):
     await gate.serve(Client(OLLAMA, **({} if options is None else {"options": options})))
 
     assert [body["options"] for body in gate.bodies()] == [{"num_ctx": 32768}]
+
+
+@pytest.mark.parametrize("path", [OPENAI, OLLAMA])
+@pytest.mark.parametrize(("characters", "status"), [(4096 * 4, 200), (4097 * 4, 422)])
+async def test_a_prompt_is_never_cut_without_a_word(path, characters, status):
+    """C13: the engine used a context of 4k where the gateway believed in one of 32k, and dropped the rest."""
+    client = Client(path, stream=False, messages=[{"role": "user", "content": "x" * characters}])
+    gate = Gate(await world_of(context=4096), answer_of(client))
+
+    await gate.serve(client)
+
+    assert (client.status, len(gate.asked), gate.tickets) == (status, 1 if status == 200 else 0, [])
+    if status == 422:
+        assert dict(client.headers)["x-kubemoot-reason"] == "prompt-too-large"
+        assert await gate.ends() == {"c1": "refused"}
 
 
 @pytest.mark.parametrize("keep_alive", [-1, "-1", "-1m", 0, "0", "5m", 300, "300", "", None], ids=repr)
