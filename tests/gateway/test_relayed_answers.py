@@ -4,6 +4,8 @@ import asyncio
 import base64
 import gzip
 import json
+import logging
+from dataclasses import replace
 
 import pytest
 
@@ -238,6 +240,43 @@ async def test_packed_answers_and_headers_of_one_connection_are_not_passed_on():
     ]
     assert len(names) == len(set(names))
     assert not {"transfer-encoding", "connection", "keep-alive", "content-encoding"} & set(names)
+
+
+async def test_an_engine_that_closes_its_idle_connections_costs_no_call():
+    """A pooled connection that the engine has closed meanwhile is not used again."""
+    relay = RelayClient()
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(WHOLE)
+    async with raw_server(answering(head + WHOLE)) as raw:  # it says keep-alive, and closes after each answer
+        gate = Gate(await world_of(endpoint=raw.url), relay=relay)
+        served = [await gate.serve(Client(stream=False)) for _ in range(5)]
+    await relay.close()
+
+    assert [client.status for client in served] == [200] * 5
+    assert (raw.connections, await gate.ends()) == (5, {f"c{number}": "ok" for number in range(1, 6)})
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        (Answer(status=500, pieces=(b"secret",)),),
+        (Answer(status=400, pieces=(b"odd",)),),
+        (Answer(pieces=(b"secret", Trouble.BROKEN)),),
+        (Trouble.TIMED_OUT,),
+        (Answer(status=301),),
+    ],
+    ids=["500", "400", "cut", "silent", "elsewhere"],
+)
+@ways
+async def test_no_log_line_repeats_what_was_said(path, stream, script, caplog):
+    caplog.set_level(logging.DEBUG)
+    gate = Gate(await world_of(), *(replace(step) if isinstance(step, Answer) else step for step in script))
+
+    client = await gate.serve(
+        Client(path, stream=stream, system="secret", messages=[{"role": "user", "content": "secret"}])
+    )
+
+    assert client.is_whole
+    assert "secret" not in caplog.text
 
 
 @pytest.mark.parametrize("header", ["authorization", "cookie", "x-api-key", "host", "x-kubemoot-thread"])
