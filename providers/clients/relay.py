@@ -1,6 +1,6 @@
 """The door to engines for the calls of clients: streams bytes, follows no redirect, uses no proxy, never logs.
 
-A request costs a fifth of what a general client takes: nothing is built for it but its bytes and its answer.
+A request costs two fifths of what a quick general client takes: nothing is built for it but its bytes and its answer.
 """
 
 import asyncio
