@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kubemoot_web.board.condition import condition_of
 from kubemoot_web.board.copies import Copy, copies_of
 from kubemoot_web.board.ids import dom_id
 from kubemoot_web.board.marks import Palette
@@ -12,12 +13,13 @@ from scheduler.core.ledger import ServerRecord
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import TicketState
 
-TONES = {"ready": "good", "pending": "busy", "degraded": "warn", "stale": "warn"}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """Everything that the board says about one server. `doing` is the one line that a glance needs."""
+    """Everything that the board says about one server. `doing` is the one line that a glance needs.
+
+    `closed` says what keeps calls from it besides its health, until when in `closed_until`.
+    """
 
     id: str
     name: str
@@ -25,6 +27,9 @@ class Card:
     tone: str
     since: Moment | None
     problem: str
+    closed: str
+    closed_until: Moment | None
+    is_fault: bool
     is_ready: bool
     is_known: bool
     as_of: str
@@ -40,16 +45,20 @@ def card_of(*, snapshot: ClusterSnapshot, server: Server, record: ServerRecord, 
     """Make the card of one server."""
     seen = record.seen
     drain = server.drain
+    condition = condition_of(record=record, server=server, now=snapshot.now)
     return Card(
         id=dom_id("server", server.name),
         name=server.name,
-        phase=messages.server_phase(phase=seen.phase),
-        tone=TONES.get(seen.phase, "bad"),
-        since=moment(seen.since),
+        phase=condition.word,
+        tone=condition.tone,
+        since=condition.since,
         problem=messages.server_problem(phase=seen.phase, detail=seen.detail),
-        is_ready=server.is_open,
+        closed=condition.closed,
+        closed_until=condition.until,
+        is_fault=condition.is_fault,
+        is_ready=server.ready,
         is_known=seen.phase != "pending",
-        as_of="" if server.is_open else messages.last_seen(phase=seen.phase),
+        as_of="" if server.ready else messages.last_seen(phase=seen.phase),
         doing=_doing(server),
         memory=memory_of(snapshot=snapshot, server=server, palette=palette),
         copies=copies_of(snapshot=snapshot, server=server, palette=palette),

@@ -8,6 +8,7 @@ from kubemoot_web.board.copies import Copy, Place, Span
 from kubemoot_web.board.marks import Palette
 from kubemoot_web.board.times import Moment
 from providers.core.types import LoadedCopy
+from scheduler.core.gate import Admission, AdmissionState, Circuit
 from scheduler.core.ledger import ServerLearned
 from scheduler.core.types import Drain, LoadUnderWay, Priority, TicketState
 from scheduler.services.loads import resident_of
@@ -197,3 +198,46 @@ def test_loads_that_rest_say_why():
     shown = card(server=replace(record(), learned=learned))
 
     assert shown.rest == "Loading qwen3:32b failed here and is tried again soon. Out of memory."
+
+
+CLOSED = [
+    (
+        {"admission": Admission(state=AdmissionState.PAUSED, reason="new fans", since=NOON)},
+        ("Paused", "warn", AT_NOON, None, False),
+        "Paused: new fans. What runs here goes on; nothing new is placed here until it is resumed.",
+    ),
+    (
+        {"admission": Admission(state=AdmissionState.DRAINING, since=NOON)},
+        ("Drained", "warn", AT_NOON, None, False),
+        "Drained. Nothing runs here; it takes calls again once it is resumed.",
+    ),
+    (
+        {"admission": Admission(state=AdmissionState.QUARANTINED, since=NOON)},
+        ("Taken out", "bad", AT_NOON, None, True),
+        "Taken out. Nothing is placed here. An operator clears it.",
+    ),
+    (
+        {"learned": ServerLearned(circuit=Circuit(failures=3, opened_at=NOON, rests_until=NOW + 9))},
+        ("Resting", "bad", AT_NOON, Moment(iso="2026-11-29T19:33:29Z", words="19:33:29 UTC"), True),
+        "3 calls in a row failed here. Nothing is placed here for a while; then one call tries it.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "mark", "sentence"), CLOSED)
+def test_a_server_that_takes_no_calls_says_so_in_a_word_and_why(said, mark, sentence):
+    shown = card(server=replace(record(residents=[copy()]), **said))
+
+    assert (shown.phase, shown.tone, shown.since, shown.closed_until, shown.is_fault) == mark
+    assert shown.closed == sentence
+    assert (shown.is_ready, shown.as_of) == (True, ""), "it answers: what it holds is what it holds now"
+
+
+def test_of_a_paused_server_that_does_not_answer_both_are_said():
+    admission = Admission(state=AdmissionState.PAUSED, since=NOON)
+    seen = {"phase": "unreachable", "ready": False}
+
+    shown = card(server=replace(record(seen=seen), admission=admission))
+
+    assert (shown.phase, shown.tone, shown.as_of) == ("Unreachable", "bad", "When it last answered:")
+    assert shown.closed.startswith("Paused.")

@@ -1,5 +1,7 @@
 """Servers and models: lists and single ones."""
 
+from dataclasses import replace
+
 from kubemoot_web.board.details.day import Flights
 from kubemoot_web.board.details.model import Registration, begin_of_hours, model_sheet_of
 from kubemoot_web.board.details.models import models_of
@@ -8,6 +10,7 @@ from kubemoot_web.board.details.servers import servers_of
 from kubemoot_web.board.times import Moment
 from scheduler.core.call_history import CallState
 from scheduler.core.calls import AgentUse
+from scheduler.core.gate import Admission, AdmissionState
 from scheduler.core.ledger import ServerLearned
 from scheduler.core.server_history import ServerEventKind, ServerEventRecord
 from scheduler.core.types import LoadUnderWay
@@ -22,6 +25,16 @@ NOTHING = Past(events=(), flights=Flights(begun=0, changes=()), calls=(), stood_
 def learned(one, **more):
     """Make the same server with what it taught."""
     return type(one)(config=one.config, seen=one.seen, learned=ServerLearned(**more))
+
+
+def test_a_paused_server_is_marked_in_the_list_and_is_none_of_the_ready_ones():
+    paused = replace(record(), admission=Admission(state=AdmissionState.PAUSED, reason="new fans", since=NOON))
+
+    shown = servers_of(replica=replica_of(("server", "gpu-1", paused)), calls={}, tallies={}, now=NOW)
+
+    (row,) = shown.rows
+    assert (shown.ready, row.phase, row.tone, row.is_ready, row.is_open) == (0, "Paused", "warn", True, False)
+    assert row.closed == "Paused: new fans. What runs here goes on; nothing new is placed here until it is resumed."
 
 
 def test_the_list_of_servers_says_how_each_is_and_what_it_did():

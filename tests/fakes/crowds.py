@@ -1,11 +1,14 @@
 """Clusters of any size as replicas: so many servers and waiters, in every state that a board can show."""
 
+from dataclasses import replace
 from itertools import cycle, islice
+from typing import Any
 
 from kubemoot_web.board.picture import Picture, picture_of
 from scheduler.core import ledger_docs as docs
 from scheduler.core.call_history import CallRecord, CallState
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.gate import Admission, AdmissionState, Circuit
 from scheduler.core.ledger import ServerConfig, ServerLearned, ServerRecord, ServerSeen
 from scheduler.core.replica import Replica
 from scheduler.core.snapshot import Resident
@@ -20,6 +23,20 @@ MODELS = {
 }
 AGENTS = ("analyst", "researcher", "rules-keeper", "scout", "archivist", "a-colleague-with-a-rather-long-name")
 STATES = ("running", "loading", "evicting", "idle", "draining", "empty", "unreachable", "pending", "full", "failing")
+CLOSED = ("paused", "drained", "taken out", "resting")
+"""States in which somebody or something keeps calls away."""
+
+
+def kept_away(state: str, *, now: float) -> dict[str, Any]:
+    """Give the parts of a server's record that say so."""
+    resting = Circuit(failures=3, opened_at=now - 9, rests_until=now + 21, status=500)
+    parts: dict[str, dict[str, Any]] = {
+        "paused": {"admission": Admission(state=AdmissionState.PAUSED, reason="new fans", since=now - 300)},
+        "drained": {"admission": Admission(state=AdmissionState.DRAINING, since=now - 4000)},
+        "taken out": {"admission": Admission(state=AdmissionState.QUARANTINED, reason="wrong answers", since=now - 70)},
+        "resting": {"learned": ServerLearned(circuit=resting)},
+    }
+    return parts.get(state, {})
 
 
 class Crowd:
@@ -32,7 +49,7 @@ class Crowd:
         self._agents = cycle(AGENTS)
 
     def server(self, name: str, *, state: str = "running", total_mib: int = 32768, slots: int = 1) -> None:
-        """Add a server in one of the STATES."""
+        """Add a server in one of the STATES, or of those in CLOSED."""
         phase = state if state in ("unreachable", "pending", "failing") else "ready"
         problem = {"unreachable": "connection refused", "failing": "GET /api/ps answered 502"}.get(state, "")
         held = {"empty": (), "pending": (), "full": ("qwen3:32b", "qwen3:8b")}.get(state, ("qwen3:14b", "qwen3:8b"))
@@ -46,7 +63,7 @@ class Crowd:
             ),
             learned=ServerLearned(call_s=8.0),
         )
-        self._put("server", name, record)
+        self._put("server", name, replace(record, **kept_away(state, now=self.now)))
         match state:
             case "running":
                 self._ticket(name, "qwen3:14b", TicketState.ACTIVE)
@@ -150,7 +167,7 @@ def crowd(*, servers: int, waiters: int, now: float) -> Picture:
     """Make the board of so many servers and waiters."""
     made = Crowd(now=now)
     for number in range(1, servers + 1):
-        state = STATES[(number - 1) % len(STATES)]
+        state = (*STATES, *CLOSED)[(number - 1) % (len(STATES) + len(CLOSED))]
         made.server(
             f"gpu-{number}", state=state, total_mib=(32768, 24576, 81920)[number % 3], slots=(1, 1, 4)[number % 3]
         )

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubemoot_web.board.cards import TONES
+from kubemoot_web.board.condition import condition_of
 from kubemoot_web.board.ids import dom_id, natural
 from kubemoot_web.board.marks import Mark, Palette, palette_of
 from kubemoot_web.board.memory import Memory, memory_of
-from kubemoot_web.board.times import Moment, moment
-from scheduler.core import messages
+from kubemoot_web.board.times import Moment
 from scheduler.core.ledger import ServerRecord
 from scheduler.core.replica import Replica
 from scheduler.core.server_history import ServerEventKind
@@ -27,7 +26,9 @@ class ServerRow:
     phase: str
     tone: str
     since: Moment | None
+    closed: str
     is_ready: bool
+    is_open: bool
     memory: Memory | None
     models: tuple[Mark, ...]
     loading: tuple[Mark, ...]
@@ -42,7 +43,7 @@ class ServerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Servers:
-    """All servers, and how many of them are ready."""
+    """All servers, and how many of them are ready to take calls."""
 
     rows: tuple[ServerRow, ...]
     ready: int
@@ -65,7 +66,7 @@ def servers_of(
         )
         for name, server in sorted(snapshot.servers.items(), key=lambda entry: natural(entry[0]))
     )
-    return Servers(rows=rows, ready=sum(row.is_ready for row in rows))
+    return Servers(rows=rows, ready=sum(row.is_open for row in rows))
 
 
 def _row(
@@ -78,13 +79,16 @@ def _row(
     tally: Mapping[str, int],
 ) -> ServerRow:
     seen = record.seen
+    condition = condition_of(record=record, server=server, now=snapshot.now)
     return ServerRow(
         id=dom_id("row", server.name),
         name=server.name,
-        phase=messages.server_phase(phase=seen.phase),
-        tone=TONES.get(seen.phase, "bad"),
-        since=moment(seen.since),
-        is_ready=server.is_open,
+        phase=condition.word,
+        tone=condition.tone,
+        since=condition.since,
+        closed=condition.closed,
+        is_ready=server.ready,
+        is_open=server.is_open,
         memory=memory_of(snapshot=snapshot, server=server, palette=palette) if seen.phase != "pending" else None,
         models=tuple(palette.mark(copy.model) for copy in server.warm_copies),
         loading=tuple(palette.mark(model) for model in server.loading),
