@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from kubemoot_web.access import AuthedRequest
 from kubemoot_web.access.operating import LONGEST_REASON, one_line, told
 from kubemoot_web.board.endpoints import admission_doc, endpoints_doc, queue_doc
-from kubemoot_web.crds.limits import limits_put, server_version
+from kubemoot_web.crds.limits import limits_get, limits_put
 from providers.core.naming import server_name, split_server_name
 from scheduler import bootstrap
 from scheduler.core.operator_steps import Step
@@ -201,7 +201,7 @@ async def _admission(server: str) -> dict[str, Any]:
     found = admission_doc(replica=rt.ledger.replica, server=server, now=rt.now())
     if found is None:
         raise UnknownServer(server)
-    return {**found, "resourceVersion": await server_version(server=server)}
+    return {**found, "resourceVersion": (await limits_get(server=server)).resource_version}
 
 
 def _name(text: str) -> str:

@@ -7,7 +7,7 @@ from kubemoot_web.board.documents import waiter_doc
 from kubemoot_web.board.times import rfc3339
 from scheduler.core.admission.closed import closed_by
 from scheduler.core.admission.in_flight import InFlight, in_flight_of
-from scheduler.core.admission.queue import InQueue, queue_of
+from scheduler.core.admission.queue import InQueue, queue_of, queues_of
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.gate import Circuit
 from scheduler.core.replica import Replica
@@ -18,13 +18,17 @@ from scheduler.core.standing import Standing, standings
 def endpoints_doc(*, replica: Replica, now: float) -> dict[str, Any]:
     """Write all endpoints, `GET /api/v1/endpoints`."""
     snapshot = replica.snapshot(now=now)
-    return {"endpoints": [_doc(replica, snapshot, name) for name in sorted(snapshot.servers)]}
+    queues = queues_of(snapshot=snapshot, waiters=replica.waiting())
+    return {"endpoints": [_doc(replica, snapshot, name, len(queues[name])) for name in sorted(snapshot.servers)]}
 
 
 def admission_doc(*, replica: Replica, server: str, now: float) -> dict[str, Any] | None:
     """Write one endpoint; None where there is no such server."""
     snapshot = replica.snapshot(now=now)
-    return _doc(replica, snapshot, server) if server in snapshot.servers else None
+    if server not in snapshot.servers:
+        return None
+    waiting = sum(1 for _ in queue_of(snapshot=snapshot, waiters=replica.waiting(), server=server))
+    return _doc(replica, snapshot, server, waiting)
 
 
 def queue_doc(
@@ -35,16 +39,14 @@ def queue_doc(
     if server not in snapshot.servers:
         return None
     line = queue_in_order(replica=replica, snapshot=snapshot, server=server, config=config, limit=limit)
-    return {"endpoint": server, "count": line.count, "queue": [_waiting_doc(*each) for each in line.shown]}
+    return {"endpoint": server, "count": len(line.found), "queue": [_waiting_doc(*each) for each in line.shown]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueInOrder:
-    """Who waits for an endpoint: how many, how many clearing would send away, since when, and the first in order."""
+    """Who waits for an endpoint: all as they come, and the first of them in their order."""
 
-    count: int
-    cleared: int
-    oldest_at: float | None
+    found: tuple[InQueue, ...]
     shown: tuple[tuple[Standing, InQueue], ...]
 
 
@@ -61,15 +63,10 @@ def queue_in_order(
         is_weighted=bool(replica.weights),
         limit=limit,
     )
-    return QueueInOrder(
-        count=len(found),
-        cleared=sum(each.is_cleared for each in found),
-        oldest_at=min((each.waiter.arrived_at for each in found), default=None),
-        shown=tuple((standing, by_id[standing.waiter.id]) for standing in stood),
-    )
+    return QueueInOrder(found=found, shown=tuple((standing, by_id[standing.waiter.id]) for standing in stood))
 
 
-def _doc(replica: Replica, snapshot: ClusterSnapshot, name: str) -> dict[str, Any]:
+def _doc(replica: Replica, snapshot: ClusterSnapshot, name: str, waiting: int) -> dict[str, Any]:
     server, record = snapshot.servers[name], replica.servers[name]
     said = record.admission
     closed = closed_by(record=record, server=server, now=snapshot.now)
@@ -88,7 +85,7 @@ def _doc(replica: Replica, snapshot: ClusterSnapshot, name: str) -> dict[str, An
         "maxConcurrent": server.max_concurrent,
         "interactiveReserve": server.interactive_reserve,
         "inFlight": _flight_doc(in_flight_of(server)),
-        "waiting": sum(1 for _ in queue_of(snapshot=snapshot, waiters=replica.waiting(), server=name)),
+        "waiting": waiting,
     }
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from kubemoot_web.crds.bundle import Source
 from kubemoot_web.crds.importing import document_put
@@ -14,13 +15,28 @@ from scheduler.services.resources import Changed, resource_get
 TRIES = 3
 
 
-async def server_version(*, server: str) -> str:
-    """Read the resourceVersion of a server's ModelServer.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How many calls a server takes at once, and how many of these places background calls never take."""
+
+    max_concurrent: int | None
+    interactive_reserve: int
+    resource_version: str
+
+
+async def limits_get(*, server: str) -> Limits:
+    """Read the limits of a server, with the version of the resource that they are part of.
 
     Raises:
-        NotFound: it is not there.
+        NotFound: there is no such server.
     """
-    return str((await resource_get(key=key_of_server(server))).resource_version)
+    stored = await resource_get(key=key_of_server(server))
+    scheduling = stored.spec.get("scheduling", {})
+    return Limits(
+        max_concurrent=scheduling.get("maxConcurrent"),
+        interactive_reserve=scheduling.get("interactiveReserve", 0),
+        resource_version=str(stored.resource_version),
+    )
 
 
 async def limits_put(

@@ -3,12 +3,14 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path, re_path
 
-from kubemoot_web.pages import board, calls, connect, details, health, identity, tokens
+from kubemoot_web.pages import board, calls, connect, details, endpoints, health, identity, tokens
 
 urlpatterns = [
     path("", board.index, name="board"),
     re_path(r"^servers/?$", details.servers, name="servers"),
     path("servers/<path:name>", details.server, name="server"),
+    re_path(r"^endpoints/?$", endpoints.endpoints, name="endpoints"),
+    path("endpoints/<path:name>", endpoints.endpoint, name="endpoint"),
     re_path(r"^models/?$", details.models, name="models"),
     path("models/<path:name>", details.model, name="model"),
     re_path(r"^waiting/?$", details.waiting, name="waiting"),

@@ -17,10 +17,14 @@ PAGES = (
     "/waiting",
     "/servers",
     "/servers/gpu-1",
+    "/endpoints",
+    "/endpoints/gpu-1",
     "/models",
     "/models/qwen3:32b",
     "/calls",
     "/calls?agent=nobody",
+    "/tokens",
+    "/connect",
     "/start/",
     "/start/server/gpu-1/models/",
     "/start/call/",
@@ -96,6 +100,24 @@ def test_a_board_of_any_size_is_for_everybody_too(page, scheme, servers, waiters
     page.emulate_media(color_scheme=scheme)
     page.goto("/crowd")
     looks_good(page)
+
+
+STATES = ("pause", "drain", "quarantine")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("step", STATES)
+def test_an_endpoint_that_takes_no_calls_is_for_everybody_too(stack, page, scheme, step):
+    """With everything opened that an operator may do, and on the pages that show its mark."""
+    stack.rest.call("POST", f"/endpoints/gpu-1/{step}", {"reason": "new fans"})
+    page.emulate_media(color_scheme=scheme)
+    try:
+        for path in ("/endpoints/gpu-1", "/endpoints", "/servers"):
+            page.goto(path)
+            page.evaluate("document.querySelectorAll('details').forEach((one) => one.open = true)")
+            looks_good(page)
+    finally:
+        stack.rest.call("POST", f"/endpoints/gpu-1/{'clear-quarantine' if step == 'quarantine' else 'resume'}")
 
 
 def test_axe_sees_what_it_is_shown(page):

@@ -24,8 +24,8 @@ def calls_of_cap(*, total: int, cap: int | None) -> str:
     """Say how many calls an endpoint has, and how many it takes."""
     if cap is None:
         return f"{total} {'call' if total == 1 else 'calls'} at once, no cap"
-    over = " No running call is ended; new ones wait." if total > cap else ""
-    return f"{total} of {cap} {'call' if cap == 1 else 'calls'} at once.{over}"
+    over = ": none is ended, new ones wait" if total > cap else ""
+    return f"{total} of {cap} {'call' if cap == 1 else 'calls'} at once{over}"
 
 
 def reserve_kept(*, reserve: int, cap: int | None) -> str:
@@ -44,14 +44,26 @@ def or_elsewhere(*, servers: Sequence[str]) -> str:
     names = [*servers[:MOST_NAMES]]
     if len(servers) > MOST_NAMES:
         names.append(f"{len(servers) - MOST_NAMES} more")
-    return f"or on {listed(names)}"
+    return f"{listed(names)} would do, too"
 
 
-def queue_delay(*, p50_s: float | None, p95_s: float | None) -> str:
-    """Say how long calls queued: half of them at most so long, nearly all at most so long."""
-    if p50_s is None or p95_s is None:
-        return "no call yet"
-    return f"{seconds(p50_s)}, at worst (p95) {seconds(p95_s)}"
+def delay(*, value_s: float | None) -> str:
+    """Say how long calls queued, a dash where none came."""
+    return "–" if value_s is None else seconds(value_s)
+
+
+def last_span(*, span_s: float) -> str:
+    """Name the time up to now that figures are of: an hour, or less where there was more than can be looked at."""
+    minutes = round(span_s / 60)
+    return "the last hour" if minutes >= 60 else f"the last {max(minutes, 1)} min"
+
+
+def switches(*, per_hour: float, avoidable: int) -> str:
+    """Say how often the model changed in an hour, and how often for nothing."""
+    if not per_hour:
+        return "none"
+    often = f"{per_hour:.0f} an hour" if per_hour >= 1 else "less than one an hour"
+    return f"{often}, {avoidable} avoidable" if avoidable else often
 
 
 def came_back(*, model: str, instead: str, count: int) -> str:
@@ -121,7 +133,7 @@ STEPS = {
     ),
     Step.QUARANTINE: (
         "Take out",
-        "For an engine that answers wrongly: like a pause, in red, until somebody takes it back.",
+        "For an engine that answers wrongly: nothing is placed here until somebody takes it back, and pages say so.",
     ),
     Step.RESUME: ("Resume", "Calls are placed here again at once."),
     Step.CLEAR_QUARANTINE: ("Take back", "Its engine is well again: calls are placed here at once."),

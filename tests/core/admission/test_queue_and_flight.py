@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scheduler.core.admission.in_flight import InFlight, in_flight_of
-from scheduler.core.admission.queue import queue_of
+from scheduler.core.admission.queue import queue_of, queues_of
 from scheduler.core.gate import AdmissionState
 from scheduler.core.messages import endpoints as messages
 from scheduler.core.operator_steps import Step, steps_of
@@ -39,6 +39,17 @@ def test_who_needs_a_place_waits_for_every_server_that_could_give_it_and_is_clea
 
     assert queued("gpu-1", *line) == [("a", ("gpu-2",), False)]
     assert queued("gpu-2", *line) == [("a", ("gpu-1",), False), ("b", (), True)]
+
+
+def test_all_queues_at_once_are_the_queues_one_by_one():
+    snapshot = replace(cluster(SMALL, LARGE), footprints={"m": 6144, "large": 20480}).at(1000.0)
+    line = (waiter("a"), waiter("b", model="large"), waiter("c", server="gpu-1"), waiter("d", server="gone"))
+
+    queues = queues_of(snapshot=snapshot, waiters=line)
+
+    assert {name: tuple(found) for name, found in queues.items()} == {
+        name: tuple(queue_of(snapshot=snapshot, waiters=line, server=name)) for name in ("gpu-1", "gpu-2")
+    }
 
 
 def test_who_has_its_place_or_stood_aside_waits_no_more():
@@ -126,9 +137,9 @@ def test_clearing_says_before_who_goes_and_who_stays():
     ("total", "cap", "said"),
     [
         (1, None, "1 call at once, no cap"),
-        (3, 4, "3 of 4 calls at once."),
-        (0, 1, "0 of 1 call at once."),
-        (5, 3, "5 of 3 calls at once. No running call is ended; new ones wait."),
+        (3, 4, "3 of 4 calls at once"),
+        (0, 1, "0 of 1 call at once"),
+        (5, 3, "5 of 3 calls at once: none is ended, new ones wait"),
     ],
 )
 def test_calls_at_once_in_words(total, cap, said):

@@ -1,0 +1,159 @@
+"""Endpoints as people see them: the gauge, the queue, the last hour, what an operator may do."""
+
+from dataclasses import replace
+
+import pytest
+
+from kubemoot_web.board.details.endpoints import QUIET, Hour, endpoint_sheet_of, endpoints_of, hours_of
+from kubemoot_web.board.gauge import Cell, gauge_of
+from kubemoot_web.board.times import Moment
+from scheduler.core.attempt_history import AttemptRecord
+from scheduler.core.config import SchedulerConfig
+from scheduler.core.gate import Admission, AdmissionState
+from scheduler.core.messages.endpoints import last_span
+from scheduler.core.types import Priority
+from tests.board.views import NOON, copy, record, ticket, waiter
+from tests.builders import server
+from tests.details.replicas import replica_of
+
+NOW = NOON + 60
+CONFIG = SchedulerConfig()
+BUSY = record(residents=[copy()], max_concurrent=4, interactive_reserve=1)
+
+
+def sheet(*rows, one=BUSY, attempts=()):
+    """Show gpu-1."""
+    replica = replica_of(("server", "gpu-1", one), *rows)
+    return endpoint_sheet_of(replica=replica, name="gpu-1", config=CONFIG, attempts=attempts, since=NOW - 3600, now=NOW)
+
+
+def queued(id, at=NOON, **more):
+    """Make one who queues on gpu-1."""
+    given = {"model": "qwen3:14b", "server": "gpu-1", "action": "queue", "arrived_at": at}
+    return ("waiter", id, waiter(id, **(given | more)))
+
+
+def cells(*, cap, reserve=0, interactive=0, background=0):
+    """Draw a gauge, and count the cells of each kind in their order."""
+    built = server("gpu-1").having(max_concurrent=cap, interactive_reserve=reserve)
+    for number in range(interactive + background):
+        built = built.ticket("m", priority="background" if number >= interactive else "interactive")
+    return gauge_of(built.value).cells
+
+
+def test_each_place_is_a_cell_by_the_class_that_has_it_and_the_kept_ones_stand_last():
+    assert [cell.kind for cell in cells(cap=4, reserve=1, background=2)] == ["background", "background", "open", "kept"]
+    assert [cell.kind for cell in cells(cap=2, interactive=3)] == ["interactive"] * 3
+    assert cells(cap=None, interactive=2) == ()
+
+
+def test_a_large_cap_is_one_bar_that_is_never_longer_than_whole():
+    drawn = cells(cap=200, reserve=20, interactive=1, background=3)
+
+    assert drawn == (
+        Cell(kind="interactive", share=1),
+        Cell(kind="background", share=1),
+        Cell(kind="open", share=88),
+        Cell(kind="kept", share=9),
+    )
+
+
+def test_the_queue_is_in_order_with_who_why_since_when_and_where_else():
+    busy = ("ticket", "t1", ticket())
+    either = queued("w3", NOON + 2, model="qwen3:32b", server=None, action="wait")
+    other = ("server", "gpu-2", record("gpu-2"))
+
+    shown = sheet(busy, queued("w2", NOON + 1), queued("w1"), either, other, ("footprint", "qwen3:32b", 20480))
+
+    assert shown.says == "3 calls wait."
+    assert [(each.turn, each.row.call, each.elsewhere) for each in shown.queue] == [
+        ("1", "w1", ""),
+        ("2", "w2", ""),
+        ("3", "w3", "gpu-2 would do, too"),
+    ]
+    first = shown.queue[0].row
+    assert first.sentence == "waiting for a free slot of qwen3:14b on gpu-1"
+    assert first.because == "Its slot is taken by analyst."
+    assert first.since == Moment(iso="2026-11-29T12:03:00Z", words="12:03:00 UTC")
+    assert first.expected is not None
+
+
+def test_a_long_queue_is_cut_and_the_rest_counted():
+    shown = sheet(("ticket", "t1", ticket()), *(queued(f"w{n}", NOON + n) for n in range(60)))
+
+    assert (len(shown.queue), shown.more) == (50, "and 10 more behind them")
+
+
+def test_an_empty_queue_explains_itself():
+    paused = replace(BUSY, admission=Admission(state=AdmissionState.PAUSED, since=NOON))
+
+    assert sheet().empty.startswith("Nobody waits for it. A call that finds no free place here lines up")
+    assert sheet(one=paused).empty.startswith("Nobody waits for it. Calls that have no other place line up here")
+
+
+def test_what_an_operator_may_do_depends_on_the_state_and_on_who_waits():
+    paused = replace(BUSY, admission=Admission(state=AdmissionState.PAUSED, since=NOON))
+    bound = queued("w1", model="qwen3:32b", server=None, action="wait")
+
+    offered = [each.step for each in sheet(bound, ("footprint", "qwen3:32b", 20480), one=paused).operations]
+
+    assert [each.step for each in sheet().operations] == ["pause", "drain", "quarantine"]
+    assert offered == ["resume", "drain", "quarantine", "clear-queue"]
+
+
+def attempt(at, model, *, waited=0.0, where="gpu-1"):
+    """Make an attempt that was admitted some seconds after noon."""
+    return AttemptRecord(
+        id=f"{at}", call=f"{at}", number=1, agent="a/b", server=where, model=model, queued_at=NOON + at - waited,
+        admitted_at=NOON + at,
+    )  # fmt: skip
+
+
+def test_the_last_hour_tells_waits_and_switches_and_names_what_left_for_nothing():
+    attempts = [
+        attempt(0, "a"),
+        attempt(10, "b", waited=4),
+        attempt(20, "a"),
+        attempt(30, "b"),
+        attempt(5, "c", where=""),
+    ]
+
+    hours = hours_of(attempts=attempts, since=NOON - 3540, now=NOW)
+
+    assert hours["gpu-1"] == Hour(
+        attempts=4,
+        p50="0.0 s",
+        p95="4.0 s",
+        switches="3 an hour, 2 avoidable",
+        backs=("a left for b and was back within 5 min, once", "b left for a and was back within 5 min, once"),
+    )
+    assert "gpu-2" not in hours
+
+
+@pytest.mark.parametrize(
+    ("span_s", "said"), [(3600, "the last hour"), (1380, "the last 23 min"), (3, "the last 1 min")]
+)
+def test_where_there_was_too_much_for_an_hour_the_page_says_how_long_it_tells_of(span_s, said):
+    assert last_span(span_s=span_s) == said
+
+
+def test_the_list_is_in_natural_order_with_each_queue_and_hour():
+    replica = replica_of(
+        *(("server", name, record(name, residents=[copy()], slots=1)) for name in ("gpu-10", "gpu-2")),
+        queued("w1", server="gpu-2", priority=Priority.BACKGROUND),
+    )
+
+    rows = endpoints_of(replica=replica, attempts=[attempt(0, "a", where="gpu-2")], since=NOW - 3600, now=NOW)
+
+    assert [(row.name, row.waiting, row.oldest is not None) for row in rows] == [
+        ("gpu-2", 1, True),
+        ("gpu-10", 0, False),
+    ]
+    assert (rows[0].hour.attempts, rows[1].hour) == (1, QUIET)
+
+
+@pytest.mark.parametrize("name", ["gpu-9", ""])
+def test_there_is_no_sheet_of_an_unknown_endpoint(name):
+    replica = replica_of(("server", "gpu-1", BUSY))
+
+    assert endpoint_sheet_of(replica=replica, name=name, config=CONFIG, attempts=(), since=0, now=NOW) is None

@@ -1,0 +1,74 @@
+"""An operator holds an endpoint back in a real browser: with a keyboard, without scripts, and live."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.browser import chromium
+
+pytestmark = pytest.mark.e2e
+SOON_MS = 8000
+ONE = "/endpoints/gpu-1"
+
+
+@pytest.fixture(scope="module")
+def browser(stack):
+    """Start a browser, with two ready servers."""
+    stack.register()
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def page(stack, browser, signed_in_state) -> Iterator[Page]:
+    """Open a page as an operator; the endpoint is open again afterwards."""
+    context = browser.new_context(storage_state=signed_in_state, base_url=stack.rest.address)
+    yield context.new_page()
+    context.close()
+    stack.rest.call("POST", "/endpoints/gpu-1/resume")
+
+
+def test_the_keyboard_pauses_an_endpoint_and_what_was_typed_survives_the_live_parts(stack, page):
+    page.goto(ONE)
+    page.get_by_label("Why (optional)").fill("new fans")
+    stack.rest.call("POST", "/endpoints/gpu-1/drain")
+    expect(page.locator("#endpoint-state")).to_contain_text("Drained", timeout=SOON_MS)
+    assert page.get_by_label("Why (optional)").input_value() == "new fans"
+
+    page.locator("#do-pause-ask").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#endpoint-state")).to_contain_text("Paused: new fans.", timeout=SOON_MS)
+    expect(page.get_by_role("status").filter(has_text="gpu-1 is paused")).to_be_visible()
+
+
+def test_an_opened_question_stays_open_while_the_page_looks_again(stack, page):
+    page.goto(ONE)
+    page.locator("#do-drain-ask").click()
+    stack.rest.call("POST", "/endpoints/gpu-1/pause", {"reason": "somebody else"})
+
+    expect(page.locator("#endpoint-state")).to_contain_text("Paused: somebody else.", timeout=SOON_MS)
+
+    expect(page.locator("#do-drain-sure")).to_be_visible()
+
+
+def test_it_works_without_scripts(stack, browser, signed_in_state):
+    context = browser.new_context(storage_state=signed_in_state, base_url=stack.rest.address, java_script_enabled=False)
+    page = context.new_page()
+
+    page.goto(ONE)
+    expect(page.locator("#do-pause-sure")).to_be_hidden()
+    page.locator("#do-pause-ask").click()
+    page.locator("#do-pause-sure").click()
+    expect(page.locator("#endpoint-state")).to_contain_text("Paused.")
+    page.locator("#do-resume-ask").click()
+    page.locator("#do-resume-sure").click()
+    expect(page.locator("#endpoint-state")).to_contain_text("Ready")
+    page.get_by_label("Calls at once").fill("3")
+    page.get_by_role("button", name="Set the limits").click()
+    expect(page.locator("#endpoint-places")).to_contain_text("0 of 3 calls at once")
+    context.close()
+    stack.rest.call("PUT", "/endpoints/gpu-1/admission", {"maxConcurrent": None})
