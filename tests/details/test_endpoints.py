@@ -137,17 +137,19 @@ def test_where_there_was_too_much_for_an_hour_the_page_says_how_long_it_tells_of
     assert last_span(span_s=span_s) == said
 
 
-def test_the_list_is_in_natural_order_with_each_queue_and_hour():
+def test_the_list_is_in_natural_order_with_each_hour_and_tells_who_waits_for_one_alone_from_who_does_not():
     replica = replica_of(
+        ("footprint", "qwen3:32b", 20480),
+        queued("w2", server=None, action="wait", model="qwen3:32b"),
         *(("server", name, record(name, residents=[copy()], slots=1)) for name in ("gpu-10", "gpu-2")),
         queued("w1", server="gpu-2", priority=Priority.BACKGROUND),
     )
 
     rows = endpoints_of(replica=replica, attempts=[attempt(0, "a", where="gpu-2")], since=NOW - 3600, now=NOW)
 
-    assert [(row.name, row.waiting, row.oldest is not None) for row in rows] == [
-        ("gpu-2", 1, True),
-        ("gpu-10", 0, False),
+    assert [(row.name, row.only, row.either, row.oldest is not None) for row in rows] == [
+        ("gpu-2", 1, 1, True),
+        ("gpu-10", 0, 1, True),
     ]
     assert (rows[0].hour.attempts, rows[1].hour) == (1, QUIET)
 

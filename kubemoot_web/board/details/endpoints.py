@@ -16,6 +16,7 @@ from scheduler.core.admission.queue import InQueue, queues_of
 from scheduler.core.attempt_history import AttemptRecord
 from scheduler.core.attempt_summary import ServerSummary, changes_of, summaries_of
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.gate import AdmissionState
 from scheduler.core.messages import endpoints as words
 from scheduler.core.operator_steps import Step, steps_of
 from scheduler.core.replica import Replica
@@ -40,14 +41,18 @@ class Hour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointRow:
-    """One endpoint of the list. `problem` says what ails its health."""
+    """One endpoint of the list. `problem` says what ails its health.
+
+    `only` counts who waits for it alone, `either` who may come to another one too, `oldest` is since when the first.
+    """
 
     id: str
     name: str
     condition: Condition
     problem: str
     gauge: Gauge
-    waiting: int
+    only: int
+    either: int
     oldest: Moment | None
     hour: Hour
 
@@ -136,7 +141,7 @@ def endpoint_sheet_of(
         says=messages.waiting_count(count=count),
         more=messages.more_wait(count=count - len(queue)) if count > len(queue) else "",
         empty="" if queue else words.nobody_queues(closed=bool(one.condition.closed)),
-        operations=_operations(replica=replica, name=name, found=line.found),
+        operations=_operations(state=replica.servers[name].admission.state, one=one),
     )
 
 
@@ -173,28 +178,28 @@ def _row(
     *, replica: Replica, snapshot: ClusterSnapshot, name: str, found: Sequence[InQueue], hour: Hour
 ) -> EndpointRow:
     server, record = snapshot.servers[name], replica.servers[name]
+    only = sum(each.is_cleared for each in found)
     return EndpointRow(
         id=dom_id("endpoint", name),
         name=name,
         condition=condition_of(record=record, server=server, now=snapshot.now),
         problem=messages.server_problem(phase=record.seen.phase, detail=record.seen.detail),
         gauge=gauge_of(server),
-        waiting=len(found),
+        only=only,
+        either=len(found) - only,
         oldest=moment(min((each.waiter.arrived_at for each in found), default=None)),
         hour=hour,
     )
 
 
-def _operations(*, replica: Replica, name: str, found: Sequence[InQueue]) -> tuple[Operation, ...]:
-    cleared = sum(each.is_cleared for each in found)
-    steps = steps_of(state=replica.servers[name].admission.state, waiting=cleared)
+def _operations(*, state: AdmissionState, one: EndpointRow) -> tuple[Operation, ...]:
     return tuple(
         Operation(
             id=dom_id("do", step.value),
             step=step.value,
             name=words.step_name(step=step),
-            means=words.step_means(step=step, waiting=len(found), sent_away=cleared),
+            means=words.step_means(step=step, sent_away=one.only, stay=one.either),
             is_danger=step in DANGERS,
         )
-        for step in steps
+        for step in steps_of(state=state, waiting=one.only)
     )

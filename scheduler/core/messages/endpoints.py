@@ -112,12 +112,11 @@ def step_name(*, step: Step) -> str:
     return STEPS[step][0]
 
 
-def step_means(*, step: Step, waiting: int, sent_away: int) -> str:
-    """Say what follows, before it is done. Of those who wait, `sent_away` have no other place."""
+def step_means(*, step: Step, sent_away: int, stay: int) -> str:
+    """Say what follows, before it is done. Of those who wait, `sent_away` have no other place, and `stay` have."""
     if step is not Step.CLEAR_QUEUE:
         return STEPS[step][1]
     gone = f"{sent_away} waiting {'call is' if sent_away == 1 else 'calls are'} sent away with an error"
-    stay = waiting - sent_away
     stays = f"; {stay} that may run elsewhere {'waits' if stay == 1 else 'wait'} on" if stay else ""
     return f"{gone}{stays}. This cannot be undone."
 

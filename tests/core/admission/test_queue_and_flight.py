@@ -121,14 +121,14 @@ def test_every_step_has_its_words(step):
     assert all("gpu-1" in sentence for sentence in said)
     assert said[0] != said[1]
     assert messages.step_name(step=step)
-    assert messages.step_means(step=step, waiting=3, sent_away=2)
+    assert messages.step_means(step=step, sent_away=2, stay=1)
 
 
 def test_clearing_says_before_who_goes_and_who_stays():
-    assert messages.step_means(step=Step.CLEAR_QUEUE, waiting=3, sent_away=2) == (
+    assert messages.step_means(step=Step.CLEAR_QUEUE, sent_away=2, stay=1) == (
         "2 waiting calls are sent away with an error; 1 that may run elsewhere waits on. This cannot be undone."
     )
-    assert messages.step_means(step=Step.CLEAR_QUEUE, waiting=1, sent_away=1) == (
+    assert messages.step_means(step=Step.CLEAR_QUEUE, sent_away=1, stay=0) == (
         "1 waiting call is sent away with an error. This cannot be undone."
     )
 
