@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +46,10 @@ def resident_kib(pid: int) -> int:
 def _pids(pid: int) -> Iterator[int]:
     yield pid
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
+        children = ""
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended meanwhile
+            children = (task / "children").read_text()
+        for child in children.split():
             yield from _pids(int(child))
 
 
