@@ -13,6 +13,9 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 WATCH_AFTER_S = 0.05
 """A call that is over sooner is not worth a task that looks whether its client is still there."""
 
+STALLED_S = 30.0
+"""Whoever takes nothing for so long holds a place that others wait for, and lets its engine seem silent: it is gone."""
+
 
 class ClientGone(Exception):
     """The client left before its request was read."""
@@ -37,6 +40,7 @@ class Line:
         self._send = send
         self._watch: asyncio.Task[None] | None = None
         self._watch_later: asyncio.TimerHandle | None = None
+        self._writing_since: float | None = None
 
     async def body(self, *, limit: int) -> bytes:
         """Read the request's body.
@@ -62,7 +66,7 @@ class Line:
                 return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def watch(self, on_gone: Callable[[], None]) -> None:
-        """Tell once when the client leaves, until `unwatch`."""
+        """Tell once when the client leaves, or takes nothing of its answer for `STALLED_S`, until `unwatch`."""
         self._watch_later = asyncio.get_running_loop().call_later(WATCH_AFTER_S, self._look_after, on_gone)
 
     def unwatch(self) -> None:
@@ -79,7 +83,9 @@ class Line:
 
     async def write(self, data: bytes) -> None:
         """Send a piece of the answer's body at once."""
+        self._writing_since = asyncio.get_running_loop().time()
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
+        self._writing_since = None
 
     async def finish(self, data: bytes = b"") -> None:
         """Send the last piece."""
@@ -94,9 +100,21 @@ class Line:
 
     def _look_after(self, on_gone: Callable[[], None]) -> None:
         self._watch = asyncio.get_running_loop().create_task(self._wait_until_gone(on_gone))
+        self._look_whether_stalled(on_gone)
+
+    def _look_whether_stalled(self, on_gone: Callable[[], None]) -> None:
+        loop = asyncio.get_running_loop()
+        if self._writing_since is not None and loop.time() - self._writing_since > STALLED_S:
+            self._tell(on_gone)
+        else:
+            self._watch_later = loop.call_later(STALLED_S / 4, self._look_whether_stalled, on_gone)
 
     async def _wait_until_gone(self, on_gone: Callable[[], None]) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        self.is_gone = True
-        on_gone()
+        self._tell(on_gone)
+
+    def _tell(self, on_gone: Callable[[], None]) -> None:
+        if not self.is_gone:
+            self.is_gone = True
+            on_gone()

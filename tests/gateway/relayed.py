@@ -46,6 +46,7 @@ class Client:
         self.path = path
         self.body_sent = json.dumps({"model": MODEL, "messages": MESSAGES, "stream": stream, **body}).encode()
         self.left = asyncio.Event()
+        self.takes = float("inf")
         self.heard: list[dict[str, Any]] = []
         pairs = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
         self.line = Line(scope={"headers": pairs}, receive=self._receive, send=self._send)
@@ -79,6 +80,8 @@ class Client:
         return {"type": "http.disconnect"}
 
     async def _send(self, message: dict[str, Any]) -> None:
+        if len(self.heard) >= self.takes:
+            await asyncio.Event().wait()
         self.heard.append(message)
 
 

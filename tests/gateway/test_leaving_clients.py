@@ -5,6 +5,7 @@ from contextlib import suppress
 
 import pytest
 
+from kubemoot_web.gateway import line
 from providers.clients.relay import RelayClient
 from scheduler.core.ledger import ServerConfig
 from tests.fakes.raw_server import raw_server
@@ -121,6 +122,19 @@ async def test_a_client_that_leaves_while_its_model_loads_gives_its_place_back(w
     await world.finish_load()
 
     assert (gate.tickets, gate.waiters, gate.asked) == ([], 0, [])
+
+
+async def test_a_client_that_takes_nothing_any_more_is_gone(monkeypatch):
+    """It would hold its place for ever, and its engine, which cannot write on, would be taken for a silent one."""
+    monkeypatch.setattr(line, "STALLED_S", 0.02)
+    client, answer = Client(), Answer(pieces=(EVENT,) * 5)
+    client.takes = 3
+    gate = Gate(await world_of(), answer)
+
+    await gate.serve(client)
+
+    assert (answer.is_closed, gate.tickets, len(client.heard)) == (True, [], 3)
+    assert await gate.ends() == {"c1": "cancelled"}
 
 
 @pytest.mark.parametrize("path", [OPENAI, OLLAMA])
