@@ -86,7 +86,7 @@ async def test_a_name_with_its_namespace_works_in_the_path(robot):
 STEPS = [
     ("pause", "paused", "Paused: new fans. What runs here goes on; nothing new is placed here until it is resumed."),
     ("drain", "draining", "Drained: new fans. Nothing runs here; it takes calls again once it is resumed."),
-    ("quarantine", "quarantined", "Taken out: new fans. Nothing is placed here. An operator clears it."),
+    ("quarantine", "quarantined", "Taken out: new fans. Nothing is placed here. An operator takes it back."),
 ]
 
 

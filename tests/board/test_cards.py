@@ -214,7 +214,7 @@ CLOSED = [
     (
         {"admission": Admission(state=AdmissionState.QUARANTINED, since=NOON)},
         ("Taken out", "bad", AT_NOON, None, True),
-        "Taken out. Nothing is placed here. An operator clears it.",
+        "Taken out. Nothing is placed here. An operator takes it back.",
     ),
     (
         {"learned": ServerLearned(circuit=Circuit(failures=3, opened_at=NOON, rests_until=NOW + 9))},

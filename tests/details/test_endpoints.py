@@ -78,6 +78,16 @@ def test_the_queue_is_in_order_with_who_why_since_when_and_where_else():
     assert first.expected is not None
 
 
+def test_where_else_names_no_server_that_takes_no_calls():
+    closed = replace(record("gpu-2"), admission=Admission(state=AdmissionState.PAUSED, since=NOON))
+    either = queued("w1", model="qwen3:32b", server=None, action="wait")
+
+    shown = sheet(either, ("server", "gpu-2", closed), ("footprint", "qwen3:32b", 20480))
+
+    assert [each.elsewhere for each in shown.queue] == [""]
+    assert [each.step for each in shown.operations] == ["pause", "drain", "quarantine"], "it waits on when cleared"
+
+
 def test_a_long_queue_is_cut_and_the_rest_counted():
     shown = sheet(("ticket", "t1", ticket()), *(queued(f"w{n}", NOON + n) for n in range(60)))
 

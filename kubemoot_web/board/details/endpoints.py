@@ -130,7 +130,7 @@ def endpoint_sheet_of(
         QueueRow(
             row=waiting_row(replica=replica, snapshot=snapshot, standing=standing, config=config, palette=palette),
             turn=str(standing.position),
-            elsewhere=words.or_elsewhere(servers=found.elsewhere),
+            elsewhere=words.or_elsewhere(servers=[name for name in found.elsewhere if snapshot.servers[name].is_open]),
         )
         for standing, found in line.shown
     )

@@ -29,7 +29,7 @@ def draining(*, reason: str, running: int) -> str:
 
 def quarantined(*, reason: str, by_operator: bool) -> str:
     """Say that a server was taken out for how its engine behaves, and what brings it back."""
-    back = "An operator clears it." if by_operator else "It comes back when its engine answers, or by an operator."
+    back = "An operator takes it back." if by_operator else "It comes back when its engine answers, or by an operator."
     return f"Taken out{_why(reason)} Nothing is placed here. {back}"
 
 

@@ -36,7 +36,7 @@ TABLE = [
     ),
     (
         *("quarantined", "operator", "wrong answers", IDLE),
-        ("quarantined", "Taken out: wrong answers. Nothing is placed here. An operator clears it."),
+        ("quarantined", "Taken out: wrong answers. Nothing is placed here. An operator takes it back."),
     ),
     (
         *("quarantined", "system", "silent", IDLE),
