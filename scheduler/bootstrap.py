@@ -23,9 +23,9 @@ from scheduler.core.replica import Replica
 from scheduler.core.resources import ResourcesChanged
 from scheduler.effects import CeleryEffects
 from scheduler.ports import Callers, Catalog, Clock, Effects, History, Ids, Ledger, LedgerUnavailable
-from scheduler.services.attempts import Doors
 from scheduler.services.configure import ledger_configure
 from scheduler.services.held import HeldTickets
+from scheduler.services.placing import Doors
 from scheduler.services.project import Written
 from scheduler.services.remembered import RememberedCallers
 from scheduler.services.showing import ShownModels

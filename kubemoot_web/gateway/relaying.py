@@ -24,7 +24,8 @@ from scheduler.core.decisions import Reason
 from scheduler.core.ledger import CallEnd, Outcome
 from scheduler.core.messages import engine_failed, place_lost, stood_aside
 from scheduler.ports import LedgerUnavailable, LineFull
-from scheduler.services.attempts import Doors, NoAnswer, NoPlace, Placed, RunningCall, call_open
+from scheduler.services.attempts import NoAnswer, Placed, RunningCall, call_open
+from scheduler.services.placing import Doors, NoPlace
 
 BEAT_S = 0.6
 MOST_OF_AN_ERROR = 64 * 1024
@@ -110,6 +111,7 @@ class Relaying:
                 call=self._call,
                 id=self._id,
                 wait_s=self._wait_s,
+                is_stream=self._asked.stream,
                 prepare=self._prepare,
                 on_place=self._place,
                 on_lapse=on_lapse,

@@ -5,39 +5,21 @@ ticket is held from before the request is sent until the answer is read to its e
 closed; nothing is sent again once a byte came, or while an engine may be at work on it.
 """
 
-import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from providers.core.engines.base import Trouble
 from providers.core.relaying import RelayAnswer, RelayFailed, RelayRequest
-from providers.ports import EngineRelay
 from scheduler.core.admission.elsewhere import is_elsewhere, kept_from
 from scheduler.core.admission.retrying import Failure, again, failure_of, read_retry_after
 from scheduler.core.calls import Call
-from scheduler.core.config import SchedulerConfig
 from scheduler.core.decisions import Reason
 from scheduler.core.ledger import CallEnd, Outcome, ServerRecord, Settled
-from scheduler.core.standing import standing_of
-from scheduler.core.types import Ticket, Waiter
-from scheduler.ports import Clock, Effects, Ledger, LedgerUnavailable, TicketGone
-from scheduler.services.held import HeldTickets, Progress
-from scheduler.services.submit import StillWaiting, call_give_up, call_submit, call_wait, call_withdraw
-from scheduler.services.tickets import ticket_release
+from scheduler.core.types import Ticket
+from scheduler.services.held import Progress
+from scheduler.services.placing import Doors, NoPlace, give_back, place
 
-LOOK_AGAIN_S = 5.0
 NEVER_SENT = frozenset({Trouble.REFUSED, Trouble.UNKNOWN_HOST, Trouble.UNREACHED, Trouble.BAD_ADDRESS})
-
-
-class NoPlace(Exception):
-    """The call got no place. `reason` is the one people read of; `eta_s` when one is to be expected, where known."""
-
-    def __init__(self, *, reason: str, model: str, eta_s: float | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.model = model
-        self.eta_s = eta_s
 
 
 class NoAnswer(Exception):
@@ -50,10 +32,6 @@ class NoAnswer(Exception):
         self.retry_after_s = retry_after_s
 
 
-class PlaceLost(Exception):
-    """The ledger took the call's place back while it ran: its holder was not heard of for too long."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
     """Where an attempt of a call runs. `context_length` is the copy's, as far as known."""
@@ -64,19 +42,6 @@ class Placed:
     server: ServerRecord
     context_length: int | None
     waited_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doors:
-    """What an attempt works with. `pause` lets seconds pass."""
-
-    ledger: Ledger
-    effects: Effects
-    config: SchedulerConfig
-    relay: EngineRelay
-    held: HeldTickets
-    now: Clock
-    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 class RunningCall:
@@ -116,15 +81,17 @@ async def call_open(
     call: Call,
     id: str,
     wait_s: float,
+    is_stream: bool,
     prepare: Callable[[Placed], RelayRequest],
     on_place: Callable[[Placed], None],
     on_lapse: Callable[[], None],
 ) -> RunningCall:
     """Find a place for a call, send it, and wait for the first byte of its answer; again where that is safe.
 
-    `prepare` makes the request for a place; `on_place` is told of every place before it is contacted; `on_lapse` when
-    the place of the running call is lost. A cancelled caller leaves the line, closes the connection, and gives back
-    what it held.
+    `wait_s` is for all attempts together. `is_stream` says that the answer comes piece by piece, so that an engine's
+    silence means something. `prepare` makes the request for a place; `on_place` is told of every place before it is
+    contacted; `on_lapse` when the place of the running call is lost. A cancelled caller leaves the line, closes the
+    connection, and gives back what it held.
 
     Raises:
         NoPlace: the wait was too long, or the call can never be placed.
@@ -133,11 +100,13 @@ async def call_open(
     """
     failed: set[str] = set()
     asked, attempt = call, 1
+    deadline = doors.now() + wait_s
     while True:
         attempt_id = id if attempt == 1 else f"{id}.{attempt}"
-        settled = await _place(doors=doors, call=asked, id=attempt_id, wait_s=wait_s)
-        placed = _placed(doors=doors, call=id, attempt=attempt, settled=settled)
-        progress = Progress(at=doors.now())
+        left_s = max(deadline - doors.now(), 0.0)
+        settled = await place(doors=doors, call=asked, id=attempt_id, wait_s=left_s)
+        placed = await _placed(doors=doors, call=id, attempt=attempt, settled=settled)
+        progress = Progress(at=doors.now(), is_told=is_stream)
         doors.held.hold(ticket=placed.ticket.id, progress=progress, on_lapse=on_lapse)
         on_place(placed)
         tried = await _contact(doors=doors, placed=placed, prepare=prepare, progress=progress)
@@ -162,69 +131,13 @@ async def call_open(
         attempt += 1
 
 
-async def _place(*, doors: Doors, call: Call, id: str, wait_s: float) -> Settled:
-    """Wait for a place, at most `wait_s` seconds; while the model of a granted call loads, until it has loaded."""
-    settled = await call_submit(
-        ledger=doors.ledger,
-        effects=doors.effects,
-        config=doors.config,
-        ids=lambda: id,
-        now=doors.now,
-        call=call,
-        wait_s=wait_s,
-    )
-    try:
-        while isinstance(settled, StillWaiting):
-            waiter = settled.waiter
-            if waiter.ticket is None:
-                eta_s = _eta_s(doors=doors, waiter=waiter)
-                await _leave(doors=doors, waiter=waiter.id, reason=Reason.GPU_BUSY)
-                raise NoPlace(reason=Reason.GPU_BUSY, model=waiter.model, eta_s=eta_s)
-            settled = await call_wait(
-                ledger=doors.ledger, config=doors.config, now=doors.now, waiter=waiter.id, wait_s=LOOK_AGAIN_S
-            )
-    except asyncio.CancelledError:
-        await asyncio.shield(
-            call_withdraw(ledger=doors.ledger, effects=doors.effects, config=doors.config, waiter=id, now=doors.now())
-        )
-        raise
-    except TicketGone:
-        raise NoPlace(reason=Reason.GPU_BUSY, model="") from None
-    if settled.ticket is None:
-        reason = settled.reason or Reason.GPU_BUSY
-        late = replace(call.waiter(id=id, now=doors.now(), default_limit_s=0), model=settled.model)
-        eta_s = _eta_s(doors=doors, waiter=late) if reason == Reason.GPU_BUSY else None
-        raise NoPlace(reason=reason, model=settled.model, eta_s=eta_s)
-    return settled
-
-
-def _eta_s(*, doors: Doors, waiter: Waiter) -> float | None:
-    """Estimate when a place is to be expected for a call that gives up waiting."""
-    replica = doors.ledger.replica
-    return standing_of(
-        snapshot=replica.snapshot(now=doors.now()),
-        waiters=replica.waiters.values(),
-        waiter=waiter,
-        config=doors.config,
-        is_weighted=bool(replica.weights),
-    ).eta_s
-
-
-async def _leave(*, doors: Doors, waiter: str, reason: str = "") -> None:
-    await call_give_up(
-        ledger=doors.ledger,
-        effects=doors.effects,
-        config=doors.config,
-        waiter=waiter,
-        now=doors.now(),
-        reason=reason,
-    )
-
-
-def _placed(*, doors: Doors, call: str, attempt: int, settled: Settled) -> Placed:
+async def _placed(*, doors: Doors, call: str, attempt: int, settled: Settled) -> Placed:
     ticket = settled.ticket
     assert ticket is not None
-    record = doors.ledger.replica.servers[ticket.server]
+    record = doors.ledger.replica.servers.get(ticket.server)
+    if record is None:  # taken out of the configuration in this very moment
+        await give_back(doors=doors, ticket=ticket.id, outcome=Outcome(ok=False, end=CallEnd.CANCELLED))
+        raise NoPlace(reason=Reason.GPU_BUSY, model=ticket.model)
     copy = next((each for each in record.seen.residents if ticket.model in each.names), None)
     known = None if copy is None else copy.context_length
     return Placed(
@@ -278,14 +191,4 @@ def _failure(error: RelayFailed, *, has_head: bool) -> Failure:
 
 async def _give_back(*, doors: Doors, placed: Placed, outcome: Outcome) -> None:
     doors.held.let_go(ticket=placed.ticket.id)
-    with contextlib.suppress(LedgerUnavailable):  # the place lapses within its lease
-        await asyncio.shield(
-            ticket_release(
-                ledger=doors.ledger,
-                effects=doors.effects,
-                config=doors.config,
-                ticket=placed.ticket.id,
-                outcome=outcome,
-                now=doors.now(),
-            )
-        )
+    await give_back(doors=doors, ticket=placed.ticket.id, outcome=outcome)

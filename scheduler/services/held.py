@@ -12,12 +12,16 @@ AT_ONCE = 100
 
 
 class Progress:
-    """When the engine of a held call sent something last; before it did, when the call was sent to it."""
+    """When the engine of a held call sent something last; before it did, when the call was sent to it.
 
-    __slots__ = ("at",)
+    `is_told` False: an answer that comes whole is silent until it is there, and its silence means nothing.
+    """
 
-    def __init__(self, *, at: float) -> None:
+    __slots__ = ("at", "is_told")
+
+    def __init__(self, *, at: float, is_told: bool) -> None:
         self.at = at
+        self.is_told = is_told
 
 
 class HeldTickets:
@@ -66,7 +70,7 @@ class HeldTickets:
             return  # let go of since this round began
         progress, on_lapse = self._held[ticket]
         try:
-            await self._ledger.renew(ticket=ticket, progress_at=progress.at)
+            await self._ledger.renew(ticket=ticket, progress_at=progress.at if progress.is_told else None)
         except TicketGone:
             if self._held.pop(ticket, None) is not None:
                 on_lapse()

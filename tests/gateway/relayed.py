@@ -12,8 +12,8 @@ from kubemoot_web.gateway.line import Line
 from kubemoot_web.gateway.relaying import Relaying
 from providers.core.engines.base import Trouble
 from scheduler.core.calls import Call
-from scheduler.services.attempts import Doors
 from scheduler.services.held import HeldTickets
+from scheduler.services.placing import Doors
 from tests.fakes.scripted_relay import Answer, ScriptedRelay
 from tests.services.world import World
 from tests.services.world import call as make_call

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,9 @@ from providers.core.engines.base import Trouble
 from providers.core.relaying import RelayRequest
 from scheduler.core.admission.retrying import Failure
 from scheduler.core.ledger import CallEnd, Outcome
-from scheduler.services.attempts import Doors, NoAnswer, NoPlace, Placed, RunningCall, call_open
+from scheduler.services.attempts import NoAnswer, Placed, RunningCall, call_open
 from scheduler.services.held import HeldTickets
+from scheduler.services.placing import Doors, NoPlace
 from tests.fakes.scripted_relay import Answer, ScriptedRelay
 from tests.services.world import World, call, ticket_of
 
@@ -36,6 +38,7 @@ class Calls:
             call=call("a", *models),
             id="c1",
             wait_s=wait_s,
+            is_stream=True,
             prepare=lambda placed: REQUEST,
             on_place=self.places.append,
             on_lapse=more.get("on_lapse", lambda: None),
@@ -70,7 +73,17 @@ async def both() -> World:
 
 async def one() -> World:
     """One server holds the small model, the other cannot."""
-    world = await World().holding(gpu_1=(SMALL,))
+    return await World().holding(gpu_1=(SMALL,))
+
+
+async def alone() -> World:
+    """One server holds the small model, and there is no other."""
+    world = await one()
+    await world.ledger.configure(
+        servers=[record.config for record in world.ledger.replica.servers.values() if record.config.name == "gpu-1"],
+        footprints={},
+        weights={},
+    )
     return world
 
 
@@ -93,14 +106,8 @@ async def test_a_ticket_is_held_from_before_the_request_to_the_end_of_the_answer
 
 async def test_a_busy_engine_is_asked_again_after_a_pause_without_a_ticket_meanwhile():
     """C36: the slot was kept while the call slept before its retry."""
-    world = await World().holding(gpu_1=(SMALL,))
+    world = await alone()
     calls = Calls(world, Answer(status=503, headers=(("retry-after", "4"),)), Answer())
-    await world.ledger.configure(
-        servers=[record.config for record in world.ledger.replica.servers.values() if record.config.name == "gpu-1"],
-        footprints={},
-        weights={},
-    )
-
     running = await calls.open(SMALL)
 
     assert calls.pauses == [(4.0, 0)]
@@ -236,6 +243,42 @@ async def test_a_load_that_began_for_a_call_is_waited_for_however_short_its_pati
     assert calls.tickets() == {}
 
 
+async def test_all_attempts_of_a_call_wait_no_longer_together_than_one_would():
+    """Each attempt had the whole patience again: three could outlast the client's own time-out."""
+    world = await alone()
+    calls = Calls(world, Trouble.REFUSED)
+    other: list[str] = []
+
+    async def pause(seconds: float) -> None:
+        world.clock.advance(50)
+        other.append(ticket_of(await world.submit(call("b", SMALL))).id)
+
+    calls.doors = replace(calls.doors, pause=pause)
+    with pytest.raises(NoPlace):
+        await calls.open(SMALL, wait_s=40)
+
+    assert len(other) == 1
+    assert calls.relay.asked[1:] == [], "nothing was left of its patience, and the slot was taken"
+
+
+async def test_a_place_on_a_server_that_is_taken_away_meanwhile_is_given_back():
+    world = await one()
+    calls = Calls(world)
+    real = world.ledger.commit
+
+    async def commit(**changes):
+        committed = await real(**changes)
+        del world.ledger.replica.servers["gpu-1"]
+        return committed
+
+    world.ledger.commit = commit  # type: ignore[method-assign]
+    with pytest.raises(NoPlace):
+        await calls.open(SMALL)
+
+    assert calls.tickets() == {}
+    assert calls.relay.asked == []
+
+
 async def test_a_request_that_cannot_be_made_frees_its_place():
     calls = Calls(await one())
 
@@ -248,6 +291,7 @@ async def test_a_request_that_cannot_be_made_frees_its_place():
             call=call("a", SMALL),
             id="c1",
             wait_s=0,
+            is_stream=True,
             prepare=broken,
             on_place=calls.places.append,
             on_lapse=lambda: None,

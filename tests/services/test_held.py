@@ -39,7 +39,7 @@ async def held():
 
 async def test_what_is_held_is_renewed_with_its_progress_and_what_is_let_go_is_not(held):
     ticket = ticket_of(await held.world.submit(call("a", MODEL)))
-    progress = Progress(at=1000.0)
+    progress = Progress(at=1000.0, is_told=True)
     held.tickets.hold(ticket=ticket.id, progress=progress, on_lapse=lambda: None)
     await asyncio.wait_for(held.seen.wait(), 5)
     progress.at = 1005.0
@@ -58,9 +58,9 @@ async def test_what_is_held_is_renewed_with_its_progress_and_what_is_let_go_is_n
 async def test_whose_ticket_was_taken_back_is_told_once(held):
     ticket = ticket_of(await held.world.submit(call("a", MODEL)))
     lapsed = asyncio.Event()
-    held.tickets.hold(ticket=ticket.id, progress=Progress(at=0.0), on_lapse=lapsed.set)
+    held.tickets.hold(ticket=ticket.id, progress=Progress(at=0.0, is_told=False), on_lapse=lapsed.set)
     await held.world.ledger.release(ticket=ticket.id, outcome=Outcome(ok=True), now=held.world.clock())
 
     await asyncio.wait_for(lapsed.wait(), 5)
 
-    assert {ticket_id for ticket_id, _ in held.renewed} == {ticket.id}
+    assert set(held.renewed) == {(ticket.id, None)}, "an answer that comes whole has no progress to tell of"
