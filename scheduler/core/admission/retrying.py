@@ -44,7 +44,7 @@ def failure_of(*, status: int) -> Failure | None:
     """Read an answer's status; None where the answer is the client's: an answer, or an error of what it asked."""
     if status in BUSY_STATUSES:
         return Failure.BUSY
-    if status >= 500:
+    if status >= 500 or status < 200:  # an engine that would speak another protocol speaks none of ours
         return Failure.ERROR
     return Failure.REDIRECTED if 300 <= status < 400 else None
 

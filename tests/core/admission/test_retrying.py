@@ -78,6 +78,7 @@ def test_the_pause_doubles_up_to_ten_seconds():
 @pytest.mark.parametrize(
     ("status", "failure"),
     [
+        (101, Failure.ERROR),
         (200, None),
         (302, Failure.REDIRECTED),
         (400, None),
