@@ -5,7 +5,7 @@ bytes on costs. Everything else goes on to Django.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
@@ -29,7 +29,7 @@ from kubemoot_web.gateway.listing import (
     openai_model,
 )
 from kubemoot_web.gateway.relaying import Relaying
-from kubemoot_web.gateway.wanted import NoSuchModel, is_known, wanted_of, wishes_of
+from kubemoot_web.gateway.wanted import NoSuchModel, is_known, patience_of, wanted_of, wishes_of
 from scheduler import bootstrap
 from scheduler.bootstrap import Runtime
 from scheduler.core.calls import Call
@@ -128,17 +128,17 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits) 
     if wanted.model is not None and not await _is_known(rt, wanted.model):
         raise NoSuchModel(f'model "{wanted.model}" not found: no server has it. GET /v1/models lists what there is.')
     call = await _owned_call(rt, principal, wanted)
-    limit_s = rt.config.wait_limit_s if call.wait_limit_s is None else call.wait_limit_s
-    wait_s = limit_s if wishes.wait_s is None else wishes.wait_s
+    patience = patience_of(
+        asked_s=wishes.wait_s, own_s=call.wait_limit_s, usual_s=rt.config.wait_limit_s, silence_s=limits.silence_s
+    )
     await Relaying(
         doors=rt.doors,
         line=line,
         asked=asked,
-        call=call,
+        call=replace(call, wait_limit_s=patience.wait_s),
         id=rt.ids(),
-        wait_s=wait_s,
-        # Who says how long it waits wants to hear the truth then, by its status.
-        hold_s=limits.silence_s if wishes.wait_s is None else wait_s + limits.silence_s,
+        wait_s=patience.wait_s,
+        hold_s=patience.silence_s,
     ).run()
 
 

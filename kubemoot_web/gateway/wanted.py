@@ -20,6 +20,7 @@ CREW = "crew/"
 AUTO = "auto"
 LONGEST_WAIT_S = 590.0
 """Client libraries give up after 600 seconds: our answer must be there before."""
+LONGEST_SILENCE_S = 30.0
 LONGEST_NAME = 320
 LONGEST_THREAD = 200
 MOST_CAPABILITIES = 32
@@ -90,6 +91,26 @@ def wanted_of(*, caller: str, model: str, wishes: Wishes, prompt_tokens: int | N
         priority=wishes.priority,
         prompt_tokens=prompt_tokens,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long a call waits for its place, and how much of that in silence."""
+
+    wait_s: float
+    silence_s: float
+
+
+def patience_of(*, asked_s: float | None, own_s: float | None, usual_s: float, silence_s: float) -> Patience:
+    """Work out a call's patience: what its client asks for, within its agent's own limit.
+
+    A client that says how long it waits wants to hear the truth then, by a status: it is left in silence until then,
+    or for as long as clients commonly stand it.
+    """
+    if asked_s is None:
+        return Patience(wait_s=usual_s if own_s is None else own_s, silence_s=silence_s)
+    wait_s = asked_s if own_s is None else min(asked_s, own_s)
+    return Patience(wait_s=wait_s, silence_s=min(wait_s, LONGEST_SILENCE_S) + silence_s)
 
 
 def is_known(*, model: str, registered: Collection[str], servers: Iterable[ServerRecord]) -> bool:

@@ -1,0 +1,80 @@
+"""What clients list."""
+
+from datetime import datetime
+
+from kubemoot_web.gateway.listing import (
+    listed_agents,
+    listed_models,
+    ollama_ps,
+    ollama_tags,
+    ollama_version,
+    openai_list,
+)
+from scheduler.core.ledger import ServerConfig, ServerRecord, ServerSeen
+from scheduler.core.resident import Resident
+from scheduler.core.types import LoadUnderWay
+
+
+def server(name: str, **seen: object) -> ServerRecord:
+    """Make a server that said something of itself."""
+    config = ServerConfig(name=name, kind="ollama", endpoint=f"http://{name}")
+    return ServerRecord(config=config, seen=ServerSeen(ready=True, **seen))  # type: ignore[arg-type]
+
+
+SERVERS = {
+    "gpu-1": server(
+        "gpu-1",
+        models=("a:1", "b:1"),
+        residents=(Resident(model="a:1", footprint_mib=10, context_length=4096, aliases=("a:x",)),),
+        version="0.12.10",
+    ),
+    "gpu-2": server("gpu-2", models=("a:1", "c:1"), version="0.12.9"),
+}
+LISTED = listed_models(
+    servers=SERVERS,
+    loads=(LoadUnderWay(server="gpu-2", model="c:1", footprint_mib=5, started_at=0),),
+    registered={"d:1"},
+    footprints={"a:1": 10, "c:1": None},
+)
+
+
+def test_every_model_is_listed_once_with_how_warm_it_is_and_where():
+    assert [(one.name, one.status, one.servers) for one in LISTED] == [
+        ("a:1", "loaded", ("gpu-1",)),
+        ("a:x", "loaded", ("gpu-1",)),
+        ("b:1", "unloaded", ("gpu-1",)),
+        ("c:1", "loading", ("gpu-2",)),
+        ("d:1", "unloaded", ()),
+    ]
+
+
+def test_the_openai_list_has_what_its_clients_key_on():
+    """Open WebUI needs an id and rejects a null name."""
+    data = openai_list((*LISTED, *listed_agents({"lab/analyst"})))["data"]
+
+    assert {entry["id"] for entry in data} == {"a:1", "a:x", "b:1", "c:1", "d:1", "agent/lab/analyst"}
+    assert all(entry["object"] == "model" and isinstance(entry["created"], int) for entry in data)
+    assert not [entry for entry in data if None in entry.values()]
+
+
+def test_tags_carry_what_the_ollama_command_prints():
+    """It cuts twelve letters from the digest, and breaks where there are fewer."""
+    for entry in ollama_tags(LISTED)["models"]:
+        assert entry["name"] == entry["model"]
+        assert len(entry["digest"]) == 64
+        assert datetime.fromisoformat(entry["modified_at"]).tzinfo is not None
+
+
+def test_in_memory_is_what_is_loaded_until_a_date_that_clients_can_read():
+    models = ollama_ps(LISTED)["models"]
+
+    assert [(entry["name"], entry["size_vram"], entry["context_length"]) for entry in models] == [
+        ("a:1", 10 * 1024 * 1024, 4096),
+        ("a:x", 0, 4096),
+    ]
+    assert datetime.fromisoformat(models[0]["expires_at"]).year == 2100
+
+
+def test_the_version_is_the_lowest_of_those_that_answer_by_number_and_not_by_letter():
+    assert ollama_version(SERVERS.values()) == {"version": "0.12.9"}
+    assert ollama_version(()) == {"version": "0.12.0"}
