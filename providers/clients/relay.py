@@ -1,47 +1,36 @@
 """The door to engines for the calls of clients: streams bytes, follows no redirect, uses no proxy, never logs.
 
-aiohttp carries it: a request costs it a third of what httpx takes, and answers come piece by piece as they arrive.
+Nothing is built for a request but its bytes and its answer: DESIGN.md says what that was measured against.
 """
 
+import asyncio
 import socket
+import ssl
+from dataclasses import dataclass
 from functools import lru_cache
 
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
-from yarl import URL
-
-from providers.core.endpoint_key import EndpointRefused, parse_endpoint
+from providers.clients.engine_answer import EngineAnswer
+from providers.clients.engine_wire import EngineWire
+from providers.core.endpoint_key import DEFAULT_PORTS, EndpointRefused, host_text, parse_endpoint
 from providers.core.endpoint_safety import is_forbidden, is_forbidden_address
 from providers.core.engines.base import Trouble
-from providers.core.hosts import Host
-from providers.core.relaying import Headers, RelayFailed, RelayRequest
+from providers.core.relaying import RelayFailed, RelayRequest
 
 CONNECT_TIMEOUT_S = 2.0
 KEEP_IDLE_S = 2.0
 """Servers close idle connections after five seconds or more: ours go first, so that no call meets one that closes."""
-REMEMBER_NAMES_S = 10
-NOT_PASSED_ON = frozenset(
-    {
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "content-encoding",
-        "content-length",
-        "server",
-        "date",
-        "set-cookie",
-    }
-)
-"""Of one connection alone, or no longer true once the body was unpacked, or nobody's business behind a gateway."""
+REMEMBER_NAMES_S = 10.0
 
 
-class Astray(OSError):
-    """A name leads to an address that no engine may have."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where requests to an endpoint go. `named` is how its host stands in a request."""
+
+    is_secure: bool
+    host: str
+    port: int
+    named: str
+    prefix: str
 
 
 class RelayClient:
@@ -49,127 +38,153 @@ class RelayClient:
 
     def __init__(self) -> None:
         """Prepare; nothing is connected before the first call."""
-        self._session: aiohttp.ClientSession | None = None
+        self._free: dict[tuple[bool, str, int], list[EngineWire]] = {}
+        self._names: dict[str, tuple[float, list[str]]] = {}
+        self._sweep: asyncio.TimerHandle | None = None
+        self._trust: ssl.SSLContext | None = None
 
-    async def open(self, *, endpoint: str, request: RelayRequest) -> "OpenAnswer":
+    async def open(self, *, endpoint: str, request: RelayRequest) -> EngineAnswer:
         """Send a request and wait for the head of its answer. Cancelling closes the connection."""
-        url, host = _url(endpoint, request.path)
-        if host is None or is_forbidden(host):
+        place = _place(endpoint)
+        if place is None:
             raise RelayFailed(trouble=Trouble.BAD_ADDRESS, was_sent=False)
+        head = _head(place, request)
+        wire = self._take(place) or await self._connect(place)
+        answer = wire.ask(head=head, body=request.body, silence_s=request.silence_s)
         try:
-            response = await self._connected().request(
-                request.method,
-                url,
-                data=request.body or None,
-                headers=request.headers,
-                allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(
-                    total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=request.silence_s or None
-                ),
-            )
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise _failed(error) from None
-        return OpenAnswer(response)
+            await answer.begun()
+        except BaseException:
+            answer.close()
+            raise
+        return answer
 
     async def close(self) -> None:
-        """End all connections."""
-        if self._session is not None:
-            await self._session.close()
+        """End all connections that carry nothing."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for wire in [wire for wires in self._free.values() for wire in wires]:
+            wire.close()
+        self._free.clear()
+        await asyncio.sleep(0)  # the loop closes the sockets in its next turn
 
-    def _connected(self) -> aiohttp.ClientSession:
-        """Make the session on first use: it belongs to the event loop that runs then."""
-        if self._session is None:
-            connector = aiohttp.TCPConnector(
-                limit=0,
-                keepalive_timeout=KEEP_IDLE_S,
-                ttl_dns_cache=REMEMBER_NAMES_S,
-                resolver=_SafeResolver(),
-            )
-            self._session = aiohttp.ClientSession(
-                connector=connector,
-                trust_env=False,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                headers={"accept-encoding": "identity", "user-agent": "kubemoot"},
-                raise_for_status=False,
-            )
-        return self._session
+    def _take(self, place: Place) -> EngineWire | None:
+        """Take a free connection, the one last used first."""
+        wires = self._free.get((place.is_secure, place.host, place.port))
+        fresh_since = asyncio.get_running_loop().time() - KEEP_IDLE_S
+        while wires:
+            wire = wires.pop()
+            if wire.is_open and wire.free_since > fresh_since:
+                return wire
+            wire.close()
+        return None
 
+    async def _connect(self, place: Place) -> EngineWire:
+        key = (place.is_secure, place.host, place.port)
 
-class OpenAnswer:
-    """An answer whose head is here."""
+        def on_free(wire: EngineWire) -> None:
+            self._free.setdefault(key, []).append(wire)
+            if self._sweep is None:
+                self._sweep = asyncio.get_running_loop().call_later(KEEP_IDLE_S, self._close_idle)
 
-    __slots__ = ("_content", "_response", "headers", "status")
+        loop = asyncio.get_running_loop()
+        trouble = Trouble.UNREACHED
+        addresses = await self._addresses(place)
+        for address in addresses:
+            try:
+                async with asyncio.timeout(CONNECT_TIMEOUT_S / len(addresses)):
+                    _, wire = await loop.create_connection(
+                        lambda: EngineWire(on_free=on_free),
+                        address,
+                        place.port,
+                        ssl=self._trusted() if place.is_secure else None,
+                        server_hostname=place.host if place.is_secure else None,
+                    )
+                    return wire
+            except TimeoutError:
+                trouble = Trouble.UNREACHED
+            except OSError:
+                trouble = Trouble.REFUSED
+        raise RelayFailed(trouble=trouble, was_sent=False)
 
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
-        self._content = response.content
-        self.status = response.status
-        self.headers: Headers = tuple(
-            (name, value)
-            for name, value in ((name.lower(), value) for name, value in response.headers.items())
-            if name not in NOT_PASSED_ON
-        )
+    async def _addresses(self, place: Place) -> list[str]:
+        """Look a name up, and refuse one that leads where no engine may be: also when that changed since registration.
 
-    async def piece(self) -> bytes:
-        """Wait for the next piece of the body; empty at its end."""
+        Raises:
+            RelayFailed: nobody knows the name, or it leads astray.
+        """
+        loop = asyncio.get_running_loop()
+        until, known = self._names.get(place.host, (0.0, []))
+        if loop.time() < until:
+            return known
         try:
-            return await self._content.readany()
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-            raise RelayFailed(trouble=_trouble(error), was_sent=True) from None
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                found = await loop.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+        except TimeoutError:
+            raise RelayFailed(trouble=Trouble.UNREACHED, was_sent=False) from None
+        except (OSError, UnicodeError):
+            raise RelayFailed(trouble=Trouble.UNKNOWN_HOST, was_sent=False) from None
+        addresses = list(dict.fromkeys(str(where[0]) for *_, where in found))
+        if any(map(is_forbidden_address, addresses)):
+            raise RelayFailed(trouble=Trouble.BAD_ADDRESS, was_sent=False)
+        self._names[place.host] = (loop.time() + REMEMBER_NAMES_S, addresses)
+        return addresses
 
-    def close(self) -> None:
-        """Let go of the engine at once; a connection whose answer was read to its end is kept for the next call."""
-        self._response.close()
+    def _trusted(self) -> ssl.SSLContext:
+        """Say whose certificates count, read once: it takes tens of milliseconds."""
+        if self._trust is None:
+            self._trust = ssl.create_default_context()
+        return self._trust
 
-
-class _SafeResolver(AbstractResolver):
-    """Looks names up, and refuses those that lead where no engine may be: also when that changed since registration."""
-
-    def __init__(self) -> None:
-        self._inner = aiohttp.ThreadedResolver()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        """Look a name up."""
-        found = await self._inner.resolve(host, port, family)
-        if any(is_forbidden_address(each["host"]) for each in found):
-            raise Astray(host)
-        return found
-
-    async def close(self) -> None:
-        """Let go of what the lookup holds."""
-        await self._inner.close()
+    def _close_idle(self) -> None:
+        """Close what nobody has used for a while."""
+        loop = asyncio.get_running_loop()
+        fresh_since = loop.time() - KEEP_IDLE_S
+        for key, wires in list(self._free.items()):
+            self._free[key] = []
+            for wire in wires:
+                if wire.is_open and wire.free_since > fresh_since:
+                    self._free[key].append(wire)
+                else:
+                    wire.close()
+            if not self._free[key]:
+                del self._free[key]
+        self._sweep = loop.call_later(KEEP_IDLE_S / 2, self._close_idle) if self._free else None
 
 
 @lru_cache(maxsize=1024)
-def _url(endpoint: str, path: str) -> tuple[URL, Host | None]:
-    """Make the address of a path on an endpoint; no host where the endpoint is none."""
+def _place(endpoint: str) -> Place | None:
+    """Read an endpoint; None where it is none, or none that may be contacted."""
     try:
-        place = parse_endpoint(endpoint)
-        return URL(place.base_url + path, encoded=True), place.host
+        found = parse_endpoint(endpoint)
     except (EndpointRefused, ValueError):
-        return URL(), None
+        return None
+    if is_forbidden(found.host):
+        return None
+    host = host_text(found.host)
+    return Place(
+        is_secure=found.scheme == "https",
+        host=host.strip("[]"),
+        port=found.port,
+        named=host if found.port == DEFAULT_PORTS[found.scheme] else f"{host}:{found.port}",
+        prefix=found.prefix,
+    )
 
 
-def _failed(error: BaseException) -> RelayFailed:
-    """Say what kept an answer from coming, and whether the engine may have got the request."""
-    was_sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError | ValueError)
-    return RelayFailed(trouble=_trouble(error), was_sent=was_sent)
+def _head(place: Place, request: RelayRequest) -> bytes:
+    """Write the head of a request.
 
-
-def _trouble(error: BaseException) -> Trouble:
-    match error:
-        case aiohttp.ConnectionTimeoutError():
-            return Trouble.UNREACHED
-        case aiohttp.ClientConnectorDNSError(os_error=Astray()):
-            return Trouble.BAD_ADDRESS
-        case aiohttp.ClientConnectorDNSError():
-            return Trouble.UNKNOWN_HOST
-        case aiohttp.ClientConnectorError():
-            return Trouble.REFUSED
-        case TimeoutError():
-            return Trouble.TIMED_OUT
-        case aiohttp.InvalidURL() | ValueError():
-            return Trouble.BAD_ADDRESS
-    return Trouble.BROKEN
+    Raises:
+        RelayFailed: a header has a line's end inside.
+    """
+    lines = [
+        f"{request.method} {place.prefix}{request.path} HTTP/1.1",
+        f"host: {place.named}",
+        "accept: */*",
+        "accept-encoding: identity",
+        "user-agent: kubemoot",
+        *(f"{name}: {value}" for name, value in request.headers),
+        f"content-length: {len(request.body)}",
+    ]
+    if any("\r" in line or "\n" in line for line in lines):
+        raise RelayFailed(trouble=Trouble.BAD_ADDRESS, was_sent=False)
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()

@@ -234,10 +234,12 @@ async def test_an_answer_ends_where_its_head_says(relay, answer, body):
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n",
         b"HTTP/1.1 200 OK\r\ncontent-encoding: br\r\ncontent-length: 2\r\n\r\n{}",
         b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 9\r\n\r\n" + gzip.compress(b"x" * 99)[:9],
+        b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nx-long: " + b"x" * 1_000_000 + b"\r\ncontent-length: 2\r\n\r\n{}",
         b"SSH-2.0-OpenSSH_9.2\r\n",
     ],
-    ids=["cut", "bad chunk", "unknown packing", "not packed", "long head", "no http"],
+    ids=["cut", "bad chunk", "unknown packing", "not packed", "cut packing", "upgrade", "long head", "no http"],
 )
 async def test_what_cannot_be_read_is_broken(relay, answer):
     async with raw_server(answering(answer)) as raw:
