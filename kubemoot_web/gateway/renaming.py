@@ -69,11 +69,16 @@ def rename_member(body: bytes, *, shown: str) -> bytes:
 
 
 def rename_far(body: bytes, *, shown: str, reach: int) -> bytes:
-    """Replace the name in the first or last `reach` bytes of a large body, without reading what lies between."""
+    """Replace the name in the first or last `reach` bytes of a large body, without reading what lies between.
+
+    Chats say it early, embeddings of the OpenAI wire late.
+    """
     new = b'"model":' + json.dumps(shown).encode()
     match = _first_member(body[:reach])
     if match is not None:
         return b"{" + new + body[match.end() :]
-    tail = body[-reach:]
-    match = _anywhere(tail)
-    return body if match is None else body[:-reach] + tail[: match.start()] + new + tail[match.end() :]
+    for start in (0, len(body) - reach):
+        match = _anywhere(body[start : start + reach])
+        if match is not None:
+            return body[: start + match.start()] + new + body[start + match.end() :]
+    return body

@@ -70,6 +70,14 @@ def test_a_large_list_of_vectors_is_metered_at_its_end():
     assert (json.loads(got), verdict) == ({**json.loads(body), "model": "x"}, Verdict(end=CallEnd.OK, prompt_tokens=12))
 
 
+def test_a_long_chat_says_its_name_early():
+    choice = {"index": 0, "message": {"role": "assistant", "content": '"model": "m" ' * 6_000}}
+    took = {"prompt_tokens": 12, "completion_tokens": 9_000}
+    body = large(id="chatcmpl-1", object="chat.completion", created=1, model="m", choices=[choice], usage=took)
+
+    assert json.loads(read(reader(OPENAI, "x"), [body])[0]) == {**json.loads(body), "model": "x"}
+
+
 def test_a_large_embedding_of_ollama_begins_with_its_name():
     body = large(model="m", embeddings=[VECTOR], total_duration=1, load_duration=2_000_000_000, prompt_eval_count=12)
 
