@@ -9,6 +9,8 @@ from kubemoot_web.gateway.json_edit import Document, NotAnObject
 
 CHARACTERS_PER_TOKEN: Final = 4
 LARGE_CHARACTERS: Final = 4096
+MOST_NESTED: Final = 100
+"""So many lists and objects may lie in one another: what reads them recurses, and so do engines."""
 
 PROMPTS: Final = ("messages", "prompt", "system", "suffix", "tools")
 EMBEDDINGS: Final = frozenset({Operation.EMBED, Operation.EMBED_OLD})
@@ -47,7 +49,7 @@ def read_asked(*, dialect: Dialect, operation: Operation, body: bytes) -> Asked:
     """Read what a call asks for.
 
     Raises:
-        BadAsk: the body is no JSON object, names no model, or has a member of the wrong type.
+        BadAsk: the body is no JSON object, names no model, has a member of the wrong type, or is nested too deeply.
     """
     try:
         document = Document(body)
@@ -97,16 +99,18 @@ def _characters(fields: Mapping[str, Any]) -> int:
     return _length(given) + max(map(_length, many)) + _length(fields.get("context"))
 
 
-def _length(value: Any) -> int:
+def _length(value: Any, room: int = MOST_NESTED) -> int:
     """Count the characters of all texts inside; a number where text may stand is a token."""
     if isinstance(value, str):
         return len(value)
+    if not room:
+        raise BadAsk("The body is nested too deeply.")
     if isinstance(value, list):
         if value and isinstance(value[0], int):
             return len(value) * CHARACTERS_PER_TOKEN
-        return sum(map(_length, value))
+        return sum(_length(each, room - 1) for each in value)
     if isinstance(value, dict):
-        return sum(_length(each) for name, each in value.items() if name not in NO_TEXT)
+        return sum(_length(each, room - 1) for name, each in value.items() if name not in NO_TEXT)
     return 0
 
 

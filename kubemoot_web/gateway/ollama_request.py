@@ -18,8 +18,15 @@ def envelope(asked: Asked, *, model: str, context_length: int | None, options: d
 
 
 def written(request: dict[str, Any]) -> bytes:
-    """Write a request."""
-    return json.dumps(request, separators=(",", ":")).encode()
+    """Write a request.
+
+    Raises:
+        BadAsk: something in it is nested so deeply that nobody would read it.
+    """
+    try:
+        return json.dumps(request, separators=(",", ":")).encode()
+    except RecursionError:
+        raise BadAsk("The body is nested too deeply.") from None
 
 
 def options_of(fields: Any, names: dict[str, str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ is refused. Tools that the provider itself would run are left out: nobody here r
 
 from typing import Any, Final
 
-from kubemoot_web.gateway.asking import Asked, BadAsk, estimated_tokens
+from kubemoot_web.gateway.asking import Asked, BadAsk
 from kubemoot_web.gateway.ollama_request import arguments, envelope, options_of, stops, without_empty, written
 
 SAMPLING: Final = {"max_tokens": "num_predict", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k"}
@@ -27,18 +27,17 @@ def messages_request(asked: Asked, *, model: str, context_length: int | None) ->
     request = envelope(asked, model=model, context_length=context_length, options=options)
     request["messages"] = _messages(fields)
     choice = fields.get("tool_choice")
-    tools = [_tool(each) for each in fields.get("tools") or () if isinstance(each, dict) and "input_schema" in each]
+    given = fields.get("tools") or []
+    if not isinstance(given, list):
+        raise BadAsk("The field tools must be a list.", "tools")
+    tools = [_tool(each) for each in given if isinstance(each, dict) and "input_schema" in each]
     if tools and not (isinstance(choice, dict) and choice.get("type") == "none"):
         request["tools"] = tools
     thinking = fields.get("thinking")
-    if isinstance(thinking, dict) and thinking.get("type") in THINKING:
-        request["think"] = THINKING[thinking["type"]]
+    kind = thinking.get("type") if isinstance(thinking, dict) else None
+    if isinstance(kind, str) and kind in THINKING:
+        request["think"] = THINKING[kind]
     return written(request)
-
-
-def count_answer(asked: Asked) -> bytes:
-    """Answer how many tokens a prompt has, by the estimate: no engine is asked."""
-    return written({"input_tokens": estimated_tokens(asked.fields)})
 
 
 def _tool(given: dict[str, Any]) -> dict[str, Any]:

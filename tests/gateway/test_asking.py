@@ -128,6 +128,17 @@ def test_a_bad_body_is_refused_without_repeating_it(body, message, param):
     assert refused.value.__cause__ is None
 
 
+@pytest.mark.parametrize(("opened", "closed"), [("[", "]"), ('{"a":', "}")])
+@pytest.mark.parametrize("deep", [101, 900, 5_000])
+@pytest.mark.parametrize("dialect", ["openai", "ollama", "anthropic"])
+def test_a_body_that_is_nested_too_deeply_is_refused(dialect, deep, opened, closed):
+    operation = Operation.MESSAGES if dialect == "anthropic" else Operation.CHAT
+    body = f'{{"model":"m","messages":{opened * deep}1{closed * deep}}}'.encode()
+
+    with pytest.raises(BadAsk, match="nested too deeply"):
+        read_asked(dialect=Dialect(dialect), operation=operation, body=body)
+
+
 def test_a_call_shows_nothing_of_its_prompt():
     call = asked(messages=[{"role": "user", "content": SECRET}])
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kubemoot_web.gateway.asking import BadAsk
+from kubemoot_web.gateway.ollama_request import written
 from tests.gateway.reading import asked, sent
 
 HELLO = [{"role": "user", "content": "hello"}]
@@ -213,3 +214,12 @@ def test_embeddings(fields, expected):
 def test_embeddings_of_anything_but_text_are_refused(given_input):
     with pytest.raises(BadAsk):
         said("embed", input=given_input)
+
+
+def test_what_nobody_can_write_is_refused():
+    schema = {}
+    for _ in range(10_000):
+        schema = {"items": schema}
+
+    with pytest.raises(BadAsk, match="nested too deeply"):
+        written({"format": schema})

@@ -5,10 +5,9 @@ from types import ModuleType
 
 import httpx
 
-from kubemoot_web.gateway.asking import read_asked
+from kubemoot_web.gateway.asking import estimated_tokens, read_asked
 from kubemoot_web.gateway.dialects import ROUTES, Operation, answer_headers, beat
 from kubemoot_web.gateway.errors import error_answer
-from kubemoot_web.gateway.translate_anthropic import count_answer
 from kubemoot_web.gateway.upstream import upstream
 from providers.core.types import EngineKind
 from tests.gateway.reading import bytewise
@@ -44,7 +43,7 @@ class Through:
             return self.http.Response(status, headers=headers, content=body)
         call = read_asked(dialect=route.dialect, operation=route.operation, body=request.content)
         if route.operation is Operation.COUNT_TOKENS:
-            return self.http.Response(200, content=count_answer(call))
+            return self.http.Response(200, json={"input_tokens": estimated_tokens(call.fields)})
         way = upstream(
             call,
             engine=EngineKind.OLLAMA,
