@@ -15,7 +15,7 @@ from kubemoot_web.access.limits import capped, may_name
 from kubemoot_web.access.principal import Forbidden, Principal
 from kubemoot_web.gateway.asking import BadAsk, estimated_tokens, read_asked
 from kubemoot_web.gateway.dialects import ROUTES, Dialect, Operation, Route
-from kubemoot_web.gateway.errors import error_answer
+from kubemoot_web.gateway.errors import INSIDE, error_answer
 from kubemoot_web.gateway.json_edit import Document, NotAnObject
 from kubemoot_web.gateway.line import BodyTooLarge, ClientGone, Line, Receive, Scope, Send
 from kubemoot_web.gateway.listing import (
@@ -28,6 +28,7 @@ from kubemoot_web.gateway.listing import (
     openai_list,
     openai_model,
 )
+from kubemoot_web.gateway.mishaps import note_mishap
 from kubemoot_web.gateway.relaying import Relaying
 from kubemoot_web.gateway.wanted import NoSuchModel, is_known, patience_of, wanted_of, wishes_of
 from scheduler import bootstrap
@@ -82,18 +83,7 @@ async def _answer(method: str, path: str, line: Line, limits: Limits) -> None:
     route = ROUTES.get(path)
     dialect = _dialect(path, route)
     try:
-        if path in ADMIN_ONLY or path.startswith("/api/blobs/"):
-            raise Forbidden("Models are not pulled, made or deleted through Kubemoot: do it on the server itself.")
-        principal = await _principal(line)
-        if route is not None and method == "POST":
-            principal.require("call")
-            await _call(route, principal, line, limits)
-        elif path == SHOW and method == "POST":
-            await _show(principal, line)
-        elif method in ("GET", "HEAD") and await _list(path, principal, line):
-            return
-        else:
-            await _refuse(line, dialect, "not-found", f"The gateway has no {method} {path}.")
+        await _serve(method, path, route, line, limits)
     except BadAsk as error:
         await _refuse(line, dialect, "bad-request", error.message, param=error.param)
     except _Unauthorized as error:
@@ -108,6 +98,24 @@ async def _answer(method: str, path: str, line: Line, limits: Limits) -> None:
         await _refuse(line, dialect, "ledger-unavailable", str(error))
     except ClientGone:
         return
+    except Exception as error:  # whatever it is, a client hears of it in its own dialect
+        if line.is_begun:
+            raise
+        note_mishap(error)
+        await _refuse(line, dialect, "internal", INSIDE)
+
+
+async def _serve(method: str, path: str, route: Route | None, line: Line, limits: Limits) -> None:
+    if path in ADMIN_ONLY or path.startswith("/api/blobs/"):
+        raise Forbidden("Models are not pulled, made or deleted through Kubemoot: do it on the server itself.")
+    principal = await _principal(line)
+    if route is not None and method == "POST":
+        principal.require("call")
+        await _call(route, principal, line, limits)
+    elif path == SHOW and method == "POST":
+        await _show(principal, line)
+    elif method not in ("GET", "HEAD") or not await _list(path, principal, line):
+        await _refuse(line, _dialect(path, route), "not-found", f"The gateway has no {method} {path}.")
 
 
 async def _call(route: Route, principal: Principal, line: Line, limits: Limits) -> None:

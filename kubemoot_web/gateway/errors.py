@@ -25,6 +25,7 @@ KINDS: Final = {
     "engine-unreachable": Kind(502),
     "engine-error": Kind(502),
     "stream-truncated": Kind(502),
+    "internal": Kind(500),
     "model-too-large": Kind(422),
     "prompt-too-large": Kind(422),
     "bad-request": Kind(400),
@@ -43,6 +44,7 @@ OPENAI_TYPES: Final = {
     403: "permission_error",
     404: "not_found_error",
     429: "rate_limit_error",
+    500: "api_error",
     502: "api_error",
     503: "overloaded_error",
 }
@@ -61,6 +63,7 @@ LONGEST_WAIT_S: Final = 86_400
 ENDED_EARLY: Final = (
     "The model server ended its answer before it was complete: what came so far is not the whole answer."
 )
+INSIDE: Final = "Something went wrong inside Kubemoot; its log says where."
 BROKE_OFF: Final = "The connection to the model server broke off: what came so far is not the whole answer."
 
 

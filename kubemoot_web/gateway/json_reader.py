@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kubemoot_web.gateway.dialects import Dialect
 from kubemoot_web.gateway.errors import truncation
-from kubemoot_web.gateway.readers import Verdict, told_by_ollama, told_by_usage
+from kubemoot_web.gateway.readers import MOST_OF_A_BODY, Kept, Verdict, told_by_ollama, told_by_usage
 from kubemoot_web.gateway.renaming import rename_far, rename_member
 from scheduler.core.ledger import CallEnd
 
@@ -24,24 +24,23 @@ class JsonReader:
     put what matters.
     """
 
-    __slots__ = ("_dialect", "_pieces", "_shown", "_verdict")
+    __slots__ = ("_dialect", "_kept", "_shown", "_verdict")
 
     def __init__(self, *, dialect: Dialect, shown: str | None) -> None:
         """`shown`: the model's name for the client, None when the engine calls it the same."""
         self._dialect = dialect
         self._shown = shown
-        self._pieces: list[bytes] = []
+        self._kept = Kept(most=MOST_OF_A_BODY)
         self._verdict = Verdict(end=CallEnd.TRUNCATED)
 
     def feed(self, piece: bytes) -> bytes:
         """Keep a piece."""
-        self._pieces.append(piece)
+        self._kept.add(piece)
         return b""
 
     def end(self, *, is_broken: bool = False) -> bytes:
         """Give the whole body, or an error when it is not whole."""
-        body = b"".join(self._pieces)
-        self._pieces = []
+        body = self._kept.taken()
         document = _far_ends(body) if len(body) > LARGE_BYTES and not is_broken else read_object(body)
         if document is None:
             return truncation(self._dialect, False, is_broken=is_broken)

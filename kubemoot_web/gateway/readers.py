@@ -10,6 +10,9 @@ from typing import Any, Protocol
 from scheduler.core.ledger import CallEnd
 
 NANOSECONDS = 1_000_000_000
+MOST_OF_A_LINE = 16 * 1024 * 1024
+MOST_OF_A_BODY = 256 * 1024 * 1024
+"""Thousands of vectors fit. An engine that goes on without an end is broken, and must not take all memory with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +29,11 @@ class AnswerReader(Protocol):
     """Reads the body of a 200, piece by piece, cut anywhere."""
 
     def feed(self, piece: bytes) -> bytes:
-        """Take what the engine sent and give what goes to the client now."""
+        """Take what the engine sent and give what goes to the client now.
+
+        Raises:
+            TooLong: it is more than is kept for an engine.
+        """
         ...
 
     def end(self, *, is_broken: bool = False) -> bytes:
@@ -42,26 +49,68 @@ class AnswerReader(Protocol):
         ...
 
 
+class TooLong(Exception):
+    """An engine sends more, without the end of a line or of its body, than is kept for it."""
+
+
+class Kept:
+    """Pieces that are kept until they are whole, at most so many bytes of them."""
+
+    __slots__ = ("_left", "_pieces")
+
+    def __init__(self, *, most: int) -> None:
+        """Keep nothing yet."""
+        self._left = most
+        self._pieces: list[bytes] = []
+
+    def add(self, piece: bytes) -> None:
+        """Keep a piece.
+
+        Raises:
+            TooLong: that would be too much; nothing is kept any more.
+        """
+        self._left -= len(piece)
+        if self._left < 0:
+            self._pieces = []
+            raise TooLong
+        self._pieces.append(piece)
+
+    def taken(self) -> bytes:
+        """Give all that was kept, and keep it no longer."""
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)
+
+
 class Lines:
     """Cuts a body that arrives in pieces into whole lines."""
 
-    __slots__ = ("_held",)
+    __slots__ = ("_held", "_length")
 
     def __init__(self) -> None:
         """Hold nothing yet."""
         self._held: list[bytes] = []
+        self._length = 0
 
     def whole(self, piece: bytes) -> bytes:
-        """Take a piece and give all lines that are whole now, with their ends; empty when there is none."""
+        """Take a piece and give all lines that are whole now, with their ends; empty when there is none.
+
+        Raises:
+            TooLong: a line has no end.
+        """
         held = self._held
         cut = piece.rfind(b"\n") + 1
         if not held and cut == len(piece):
             return piece
         if not cut:
+            self._length += len(piece)
+            if self._length > MOST_OF_A_LINE:
+                self._held = []
+                raise TooLong
             held.append(piece)
             return b""
         lines = b"".join((*held, piece[:cut]))
         self._held = [piece[cut:]] if cut < len(piece) else []
+        self._length = len(piece) - cut
         return lines
 
     def rest(self) -> bytes:

@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 from kubemoot_web.gateway.asking import Asked, BadAsk
 from kubemoot_web.gateway.dialects import Headers, answer_headers, beat
-from kubemoot_web.gateway.errors import engine_refusal, error_answer, error_frame
+from kubemoot_web.gateway.errors import INSIDE, engine_refusal, error_answer, error_frame
 from kubemoot_web.gateway.heads import passed_down, placement
 from kubemoot_web.gateway.line import Line
+from kubemoot_web.gateway.mishaps import note_mishap
 from kubemoot_web.gateway.pulse import Pulse
-from kubemoot_web.gateway.readers import Verdict
+from kubemoot_web.gateway.readers import TooLong, Verdict
 from kubemoot_web.gateway.upstream import Upstream, upstream
 from providers.core.relaying import RelayFailed, RelayRequest
 from providers.core.types import EngineKind
@@ -78,6 +79,9 @@ class Relaying:
                 await self._fail("engine-error", place_lost())
             else:
                 raise
+        except Exception as error:  # whatever it is, a client is told, and never takes what it has for an answer
+            note_mishap(error)
+            await self._fail("internal", INSIDE)
         finally:
             self._line.unwatch()
 
@@ -193,15 +197,14 @@ class Relaying:
         if not line.is_begun:
             await line.begin(status=200, headers=self._head(running))
         piece, is_broken = running.first, False
-        while piece:
-            out = reader.feed(piece)
-            if out:
-                await line.write(out)
-            try:
+        try:
+            while piece:
+                out = reader.feed(piece)
+                if out:
+                    await line.write(out)
                 piece = await running.piece()
-            except RelayFailed:
-                is_broken = True
-                break
+        except (RelayFailed, TooLong):
+            is_broken = True
         rest = reader.end(is_broken=is_broken)
         if rest:
             await line.write(rest)
@@ -212,13 +215,12 @@ class Relaying:
         assert self._upstream is not None
         reader = self._upstream.reader
         parts, piece, is_broken = [], running.first, False
-        while piece:
-            parts.append(reader.feed(piece))
-            try:
+        try:
+            while piece:
+                parts.append(reader.feed(piece))
                 piece = await running.piece()
-            except RelayFailed:
-                is_broken = True
-                break
+        except (RelayFailed, TooLong):
+            is_broken = True
         parts.append(reader.end(is_broken=is_broken))
         verdict = reader.verdict
         body = b"".join(parts)

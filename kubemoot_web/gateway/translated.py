@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from kubemoot_web.gateway.dialects import Dialect
 from kubemoot_web.gateway.errors import error_frame, truncation
 from kubemoot_web.gateway.json_reader import read_object
-from kubemoot_web.gateway.readers import Lines, Verdict, told_by_ollama
+from kubemoot_web.gateway.readers import MOST_OF_A_BODY, Kept, Lines, Verdict, told_by_ollama
 from scheduler.core.ledger import CallEnd
 
 
@@ -69,24 +69,23 @@ class TranslatedStream:
 class TranslatedBody:
     """Translates an answer that is one object."""
 
-    __slots__ = ("_dialect", "_pieces", "_verdict", "_write")
+    __slots__ = ("_dialect", "_kept", "_verdict", "_write")
 
     def __init__(self, *, dialect: Dialect, write: Callable[[dict[str, Any]], bytes]) -> None:
         """Take who writes."""
         self._dialect = dialect
         self._write = write
-        self._pieces: list[bytes] = []
+        self._kept = Kept(most=MOST_OF_A_BODY)
         self._verdict = Verdict(end=CallEnd.TRUNCATED)
 
     def feed(self, piece: bytes) -> bytes:
         """Keep a piece."""
-        self._pieces.append(piece)
+        self._kept.add(piece)
         return b""
 
     def end(self, *, is_broken: bool = False) -> bytes:
         """Give the whole answer, or an error when it is not whole."""
-        document = read_object(b"".join(self._pieces))
-        self._pieces = []
+        document = read_object(self._kept.taken())
         if document is None:
             return truncation(self._dialect, False, is_broken=is_broken)
         if document.get("error"):

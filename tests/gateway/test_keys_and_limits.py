@@ -161,3 +161,20 @@ async def test_no_key_changes_what_engines_have(path):
 
     assert answer.status_code == 403
     assert "do it on the server itself" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("path", DIALECTS)
+async def test_what_goes_wrong_inside_is_told_in_the_clients_dialect_and_not_repeated_in_the_log(
+    path, monkeypatch, caplog
+):
+    async def broken(presented):
+        raise RuntimeError(presented)
+
+    monkeypatch.setattr("kubemoot_web.gateway.app.key_principal", broken)
+
+    answer = await send("POST", path, "km_1_secret", json={"model": "qwen3:8b", **QUESTION})
+
+    assert (answer.status_code, answer.headers["x-should-retry"]) == (500, "false")
+    assert said(answer, path) == "Something went wrong inside Kubemoot; its log says where."
+    assert "RuntimeError" in caplog.text
+    assert "secret" not in caplog.text
