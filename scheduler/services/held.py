@@ -2,10 +2,13 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable
 
 from scheduler.core.config import SchedulerConfig
 from scheduler.ports import Ledger, LedgerUnavailable, TicketGone
+
+log = logging.getLogger(__name__)
 
 RENEWALS_PER_LEASE = 3
 AT_ONCE = 100
@@ -76,3 +79,5 @@ class HeldTickets:
                 on_lapse()
         except LedgerUnavailable:
             return  # nobody else can take the place either; the next round asks again
+        except Exception:  # whatever it is: one ticket's trouble must not end the renewing of all
+            log.exception("the ticket %s was not renewed", ticket)

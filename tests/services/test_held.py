@@ -64,3 +64,23 @@ async def test_whose_ticket_was_taken_back_is_told_once(held):
     await asyncio.wait_for(lapsed.wait(), 5)
 
     assert set(held.renewed) == {(ticket.id, None)}, "an answer that comes whole has no progress to tell of"
+
+
+async def test_a_ticket_that_cannot_be_renewed_ends_the_renewing_of_no_other(held, caplog):
+    odd, other = "odd", ticket_of(await held.world.submit(call("a", MODEL))).id
+    real = held.world.ledger.renew
+
+    async def renew(*, ticket: str, progress_at: float | None = None) -> float:
+        if ticket == odd:
+            raise ValueError("an answer that nobody understands")
+        return await real(ticket=ticket, progress_at=progress_at)
+
+    held.world.ledger.renew = renew
+    for ticket in (odd, other):
+        held.tickets.hold(ticket=ticket, progress=Progress(at=0.0, is_told=False), on_lapse=lambda: None)
+    for _ in range(2):
+        held.seen.clear()
+        await asyncio.wait_for(held.seen.wait(), 5)
+
+    assert set(held.renewed) == {(other, None)}
+    assert f"the ticket {odd} was not renewed" in caplog.text
