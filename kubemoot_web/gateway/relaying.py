@@ -132,7 +132,7 @@ class Relaying:
             await self._line.begin(status=200, headers=headers)
         await self._line.write(beat(asked.dialect, asked.stream))
 
-    def _place(self, placed: Placed) -> None:
+    def _place(self, placed: Placed | None) -> None:
         self._placed = placed
 
     def _prepare(self, placed: Placed) -> RelayRequest:

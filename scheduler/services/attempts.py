@@ -83,15 +83,15 @@ async def call_open(
     wait_s: float,
     is_stream: bool,
     prepare: Callable[[Placed], RelayRequest],
-    on_place: Callable[[Placed], None],
+    on_place: Callable[[Placed | None], None],
     on_lapse: Callable[[], None],
 ) -> RunningCall:
     """Find a place for a call, send it, and wait for the first byte of its answer; again where that is safe.
 
     `wait_s` is for all attempts together. `is_stream` says that the answer comes piece by piece, so that an engine's
     silence means something. `prepare` makes the request for a place; `on_place` is told of every place before it is
-    contacted; `on_lapse` when the place of the running call is lost. A cancelled caller leaves the line, closes the
-    connection, and gives back what it held.
+    contacted, and None when another is looked for; `on_lapse` when the place of the running call is lost. A cancelled
+    caller leaves the line, closes the connection, and gives back what it held.
 
     Raises:
         NoPlace: the wait was too long, or the call can never be placed.
@@ -127,6 +127,7 @@ async def call_open(
             asked = replace(call, candidates=candidates, plan=None)
         else:
             asked = replace(call, plan=None)
+        on_place(None)
         await doors.pause(step.after_s)
         attempt += 1
 

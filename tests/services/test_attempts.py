@@ -29,7 +29,7 @@ class Calls:
         self.held = HeldTickets(ledger=world.ledger, config=world.config)
         self.doors = Doors(**world.parts, relay=self.relay, held=self.held, now=world.clock, pause=self.pause)
         self.pauses: list[tuple[float, int]] = []
-        self.places: list[Placed] = []
+        self.places: list[Placed | None] = []
 
     async def open(self, *models: str, wait_s: float = 0, **more: Callable[[], None]) -> RunningCall:
         """Open a call."""
@@ -112,7 +112,7 @@ async def test_a_busy_engine_is_asked_again_after_a_pause_without_a_ticket_meanw
 
     assert calls.pauses == [(4.0, 0)]
     assert calls.tickets() == {"t-c1.2": "gpu-1"}
-    assert [(p.attempt, p.ticket.server) for p in calls.places] == [(1, "gpu-1"), (2, "gpu-1")]
+    assert [p and (p.attempt, p.ticket.server) for p in calls.places] == [(1, "gpu-1"), None, (2, "gpu-1")]
     await running.end(outcome=Outcome(ok=True, end=CallEnd.OK))
     assert await calls.ends() == [("c1", "error", 503), ("c1.2", "ok", 200)]
 
