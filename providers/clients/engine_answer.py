@@ -33,6 +33,8 @@ NOT_PASSED_ON: Final = frozenset(
 """Of one connection alone, or no longer true once the body was unpacked, or nobody's business behind a gateway."""
 PACKED: Final = frozenset({"gzip", "x-gzip", "deflate"})
 GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
+MOST_UNPACKED: Final = 16 * 1024 * 1024
+"""So much may come out of one piece: nothing that a model says is packed so well."""
 
 
 class Source(Protocol):
@@ -136,9 +138,15 @@ class EngineAnswer:
         self._wake()
 
     def take(self, data: bytes) -> None:
-        """Take in a part of the body."""
+        """Take in a part of the body.
+
+        Raises:
+            ValueError: what is packed holds far too much, or goes on behind its end.
+        """
         if self._packed is not None:
-            data = self._packed.decompress(data)
+            data = self._packed.decompress(data, MOST_UNPACKED)
+            if self._packed.unconsumed_tail or self._packed.unused_data:
+                raise ValueError("packed in a way that nobody would pack an answer")
         if not data:
             return
         self._pieces.append(data)
