@@ -71,8 +71,8 @@ def wanted_of(*, caller: str, model: str, wishes: Wishes, prompt_tokens: int | N
         BadAsk: the name cannot be one.
         NoSuchModel: crews do not answer calls yet.
     """
-    if not 0 < len(model) <= LONGEST_NAME:
-        raise BadAsk(f"The field model must be a name of at most {LONGEST_NAME} characters.", "model")
+    if not 0 < len(model) <= LONGEST_NAME or not model.isprintable():  # half characters and zeros break databases
+        raise BadAsk(f"The field model must be a name of at most {LONGEST_NAME} printable characters.", "model")
     if model.startswith(CREW):
         raise NoSuchModel("A whole crew cannot be called yet: name one of its agents, agent/NAMESPACE/NAME.")
     agent = model.removeprefix(AGENT) if model.startswith(AGENT) else None

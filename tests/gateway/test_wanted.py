@@ -48,7 +48,7 @@ def test_a_crew_cannot_be_called_yet_and_the_answer_says_what_can():
         wanted("crew/default/lab")
 
 
-@pytest.mark.parametrize("model", ["", "x" * 321])
+@pytest.mark.parametrize("model", ["a\x00b", "agent/a\nb", "agent/\ud800", "", "x" * 321])
 def test_what_is_no_name_is_refused(model):
     with pytest.raises(BadAsk):
         wanted(model)
