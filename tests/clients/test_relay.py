@@ -164,6 +164,7 @@ def closed_port():
         ("http://169.254.169.254", Trouble.BAD_ADDRESS),
         ("not an address", Trouble.BAD_ADDRESS),
     ],
+    ids=["refused", "unknown host", "metadata", "no address"],
 )
 async def test_where_nobody_is_nothing_was_sent(relay, endpoint, trouble):
     with pytest.raises(RelayFailed) as caught:
