@@ -100,25 +100,17 @@ class Document:
         return {member.name: member.value for member in self._members}
 
     def edited(self, changes: Changes) -> bytes:
-        """Give the body with these members set or taken away; the very same body when nothing changes."""
+        """Splice members; paths have one or two names. Gives the very same body when nothing changes.
+
+        A member that is missing is added at the end; one that is there more than once is changed everywhere. A path of
+        two names makes the outer object where it is missing or null, and leaves anything else that is no object alone.
+        """
         splices = _splices(self._text, self._members, _grouped(changes))
         if not splices:
             return self._body
         if self._text.isascii():  # then places in the text are places in the body: large bodies are copied once
             return b"".join(_applied(memoryview(self._body), splices, encode=str.encode))
         return "".join(_applied(self._text, splices, encode=str)).encode()
-
-
-def edited(body: bytes, changes: Changes) -> bytes:
-    """Splice members of a JSON object; paths have one or two names.
-
-    A member that is missing is added at the end; one that is there more than once is changed everywhere. A path of two
-    names makes the outer object where it is missing or null, and leaves anything else that is no object alone.
-
-    Raises:
-        NotAnObject: the body is not exactly one JSON object in UTF-8.
-    """
-    return Document(body).edited(changes)
 
 
 def _after_blank(text: str, at: int) -> int:

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubemoot_web.gateway.json_edit import REMOVE, Document, NotAnObject, edited
+from kubemoot_web.gateway.json_edit import REMOVE, Document, NotAnObject
+
+
+def edited(body, changes):
+    """Edit a body."""
+    return Document(body).edited(changes)
+
 
 BLANKS = st.text(alphabet=" \t\r\n", max_size=3)
 SPELLINGS = [
