@@ -241,7 +241,7 @@ async def _json(line: Line, document: Any) -> None:
 
 
 async def _refuse(line: Line, dialect: Dialect, code: str, message: str, *, param: str | None = None) -> None:
-    await line.answer(*error_answer(dialect, code, message, param=param, may_retry=False))
+    await line.answer(*error_answer(dialect, code, message, param=param))
 
 
 def _dialect(path: str, route: Route | None) -> Dialect:

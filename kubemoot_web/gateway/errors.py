@@ -2,42 +2,30 @@
 
 import json
 import math
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kubemoot_web.gateway.dialects import JSON, Dialect, Headers
 
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of error: its status, and whether the same call may succeed when it is sent again later."""
-
-    status: int
-    passes: bool = False
-
-
-KINDS: Final = {
-    "gpu-busy": Kind(503, passes=True),
-    "queue-full": Kind(503, passes=True),
-    "queue-timeout": Kind(503, passes=True),
-    "queue-cleared": Kind(503),
-    "ledger-unavailable": Kind(503, passes=True),
-    "engine-unreachable": Kind(502),
-    "engine-error": Kind(502),
-    "stream-truncated": Kind(502),
-    "internal": Kind(500),
-    "model-too-large": Kind(422),
-    "prompt-too-large": Kind(422),
-    "bad-request": Kind(400),
-    "unauthorized": Kind(401),
-    "forbidden": Kind(403),
-    "model-not-found": Kind(404),
-    "not-found": Kind(404),
-    "method-not-allowed": Kind(405),
-    "too-large-body": Kind(413),
-    "too-many-calls": Kind(429, passes=True),
+STATUSES: Final = {
+    "gpu-busy": 503,
+    "queue-full": 503,
+    "queue-cleared": 503,
+    "ledger-unavailable": 503,
+    "engine-unreachable": 502,
+    "engine-error": 502,
+    "stream-truncated": 502,
+    "internal": 500,
+    "model-too-large": 422,
+    "prompt-too-large": 422,
+    "bad-request": 400,
+    "unauthorized": 401,
+    "forbidden": 403,
+    "model-not-found": 404,
+    "not-found": 404,
+    "too-large-body": 413,
+    "too-many-calls": 429,
 }
-ANTHROPIC_STATUS: Final = {422: 400, 405: 404, 503: 529, 502: 500}
+ANTHROPIC_STATUS: Final = {422: 400, 503: 529, 502: 500}
 
 OPENAI_TYPES: Final = {
     401: "authentication_error",
@@ -74,22 +62,20 @@ def error_answer(
     *,
     param: str | None = None,
     retry_after_s: float | None = None,
-    may_retry: bool | None = None,
 ) -> tuple[int, Headers, bytes]:
     """Make the status, headers and body that tell a client why it gets no answer.
 
-    Client libraries send a call again by themselves, at once and several times, unless they are told not to. They may
-    (unless `may_retry` says otherwise) only where time helps and `retry_after_s` says how much of it.
+    Client libraries send a call again by themselves, at once and several times, unless they are told not to; whoever
+    uses them reads `retry_after_s` and decides. Nobody is helped by three calls in line for one.
     """
-    kind = KINDS[code]
-    if may_retry is None:
-        may_retry = kind.passes and retry_after_s is not None
-    status = kind.status if dialect is not Dialect.ANTHROPIC else ANTHROPIC_STATUS.get(kind.status, kind.status)
+    status = STATUSES[code]
+    if dialect is Dialect.ANTHROPIC:
+        status = ANTHROPIC_STATUS.get(status, status)
     body = _written(_shaped(dialect, status, code, message, param))
     headers: Headers = [
         (b"content-type", JSON),
         (b"content-length", str(len(body)).encode()),
-        (b"x-should-retry", b"true" if may_retry else b"false"),
+        (b"x-should-retry", b"false"),
         (b"x-kubemoot-reason", code.encode()),
     ]
     if retry_after_s is not None:
@@ -102,7 +88,7 @@ def error_frame(dialect: Dialect, stream: bool, code: str, message: str) -> byte
 
     No final mark follows: the clients raise what stands here. They begin a line of their own.
     """
-    status = KINDS[code].status
+    status = STATUSES[code]
     if dialect is Dialect.ANTHROPIC:
         status = ANTHROPIC_STATUS.get(status, status)
     written = _written(_shaped(dialect, status, code, message, None))

@@ -234,7 +234,7 @@ class Relaying:
             code = "stream-truncated" if verdict.end is CallEnd.TRUNCATED else "engine-error"
             server = running.placed.ticket.server
             status, headers, body = error_answer(
-                self._asked.dialect, code, engine_failed(server=server, failure=Failure.ERROR), may_retry=False
+                self._asked.dialect, code, engine_failed(server=server, failure=Failure.ERROR)
             )
             await self._line.begin(status=status, headers=[*headers, *self._placement()])
             await self._line.write(body)
@@ -265,9 +265,7 @@ class Relaying:
             return
         if code in WORTH_LATER:
             retry_s = SOON_S if retry_s is None else retry_s
-        status, headers, body = error_answer(
-            asked.dialect, code, message, param=param, retry_after_s=retry_s, may_retry=False
-        )
+        status, headers, body = error_answer(asked.dialect, code, message, param=param, retry_after_s=retry_s)
         await self._line.answer(status, [*headers, *self._placement()], body)
 
     def _head(self, running: RunningCall) -> Headers:

@@ -110,7 +110,7 @@ def test_openai_completes_and_embeds():
     ("fails", "raised", "attempts"),
     [
         (("gpu-busy", {}), openai.InternalServerError, 1),
-        (("gpu-busy", {"retry_after_s": 300}), openai.InternalServerError, 1),
+        (("gpu-busy", {"retry_after_s": 7}), openai.InternalServerError, 1),
         (("model-too-large", {}), openai.UnprocessableEntityError, 1),
         (("unauthorized", {}), openai.AuthenticationError, 1),
         (("engine-error", {}), openai.InternalServerError, 1),
