@@ -19,64 +19,39 @@ AT_ONCE = 200
 """So many waits are ended in one step of the ledger: nobody else is served while it runs."""
 
 
-async def endpoint_pause(
-    *, ledger: Ledger, effects: Effects, config: SchedulerConfig, server: str, reason: str, now: float
+async def endpoint_close(
+    *,
+    ledger: Ledger,
+    effects: Effects,
+    config: SchedulerConfig,
+    server: str,
+    state: AdmissionState,
+    reason: str,
+    now: float,
 ) -> bool:
-    """Place nothing new on a server; False where it was paused for this reason already.
+    """Place nothing new on a server; False where it was so, and for this reason, already.
 
     Raises:
         UnknownServer: no such server.
     """
-    admission = Admission(state=AdmissionState.PAUSED, reason=reason, since=now)
+    admission = Admission(state=state, reason=reason, since=now)
     return await _set(ledger=ledger, effects=effects, config=config, server=server, admission=admission)
 
 
-async def endpoint_drain(
-    *, ledger: Ledger, effects: Effects, config: SchedulerConfig, server: str, reason: str, now: float
+async def endpoint_open(
+    *,
+    ledger: Ledger,
+    effects: Effects,
+    config: SchedulerConfig,
+    server: str,
+    when: Collection[AdmissionState],
+    now: float,
 ) -> bool:
-    """Place nothing new on a server, and say when nothing runs there any more; False where that was so already.
+    """Place calls on a server again that is in one of these states; False where it is in none of them.
 
     Raises:
         UnknownServer: no such server.
     """
-    admission = Admission(state=AdmissionState.DRAINING, reason=reason, since=now)
-    return await _set(ledger=ledger, effects=effects, config=config, server=server, admission=admission)
-
-
-async def endpoint_quarantine(
-    *, ledger: Ledger, effects: Effects, config: SchedulerConfig, server: str, reason: str, now: float
-) -> bool:
-    """Take a server out for how its engine behaves; False where that was so already.
-
-    Raises:
-        UnknownServer: no such server.
-    """
-    admission = Admission(state=AdmissionState.QUARANTINED, reason=reason, since=now)
-    return await _set(ledger=ledger, effects=effects, config=config, server=server, admission=admission)
-
-
-async def endpoint_resume(
-    *, ledger: Ledger, effects: Effects, config: SchedulerConfig, server: str, now: float
-) -> bool:
-    """Place calls on a paused or draining server again; False where it is neither.
-
-    Raises:
-        UnknownServer: no such server.
-    """
-    when = (AdmissionState.PAUSED, AdmissionState.DRAINING)
-    admission = Admission(since=now)
-    return await _set(ledger=ledger, effects=effects, config=config, server=server, admission=admission, when=when)
-
-
-async def endpoint_clear_quarantine(
-    *, ledger: Ledger, effects: Effects, config: SchedulerConfig, server: str, now: float
-) -> bool:
-    """Place calls on a server again that was taken out; False where it was not.
-
-    Raises:
-        UnknownServer: no such server.
-    """
-    when = (AdmissionState.QUARANTINED,)
     admission = Admission(since=now)
     return await _set(ledger=ledger, effects=effects, config=config, server=server, admission=admission, when=when)
 

@@ -1,29 +1,24 @@
 """Doing to an endpoint what an operator asked for by its name."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.gate import AdmissionState
 from scheduler.core.operator_steps import Step
 from scheduler.ports import Effects, Ledger
-from scheduler.services.admission import (
-    endpoint_clear_quarantine,
-    endpoint_drain,
-    endpoint_pause,
-    endpoint_quarantine,
-    endpoint_resume,
-    queue_clear,
-)
+from scheduler.services.admission import endpoint_close, endpoint_open, queue_clear
 
-CLOSING: Mapping[Step, Callable[..., Awaitable[bool]]] = {
-    Step.PAUSE: endpoint_pause,
-    Step.DRAIN: endpoint_drain,
-    Step.QUARANTINE: endpoint_quarantine,
+CLOSING: Mapping[Step, AdmissionState] = {
+    Step.PAUSE: AdmissionState.PAUSED,
+    Step.DRAIN: AdmissionState.DRAINING,
+    Step.QUARANTINE: AdmissionState.QUARANTINED,
 }
-OPENING: Mapping[Step, Callable[..., Awaitable[bool]]] = {
-    Step.RESUME: endpoint_resume,
-    Step.CLEAR_QUARANTINE: endpoint_clear_quarantine,
+OPENING: Mapping[Step, Collection[AdmissionState]] = {
+    Step.RESUME: (AdmissionState.PAUSED, AdmissionState.DRAINING),
+    Step.CLEAR_QUARANTINE: (AdmissionState.QUARANTINED,),
 }
+"""Each way back undoes its own way: what was taken out for how it behaves, nobody resumes by mistake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +38,20 @@ async def endpoint_step(
         UnknownServer: no such server.
     """
     if step in CLOSING:
-        close = CLOSING[step]
-        is_news = await close(ledger=ledger, effects=effects, config=config, server=server, reason=reason, now=now)
+        is_news = await endpoint_close(
+            ledger=ledger,
+            effects=effects,
+            config=config,
+            server=server,
+            state=CLOSING[step],
+            reason=reason,
+            now=now,
+        )
         return Stepped(is_news=is_news)
     if step in OPENING:
-        reopen = OPENING[step]
-        return Stepped(is_news=await reopen(ledger=ledger, effects=effects, config=config, server=server, now=now))
+        is_news = await endpoint_open(
+            ledger=ledger, effects=effects, config=config, server=server, when=OPENING[step], now=now
+        )
+        return Stepped(is_news=is_news)
     count = await queue_clear(ledger=ledger, effects=effects, config=config, server=server, now=now)
     return Stepped(is_news=count > 0, sent_away=count)
