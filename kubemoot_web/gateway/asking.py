@@ -12,6 +12,10 @@ LARGE_CHARACTERS: Final = 4096
 MOST_NESTED: Final = 100
 """So many lists and objects may lie in one another: what reads them recurses, and so do engines."""
 
+MOST_PARTS: Final = 1_000_000
+"""So many commas may stand in a body. Pictures have none, however large; of twenty million empty lists a process is
+busy for twenty seconds, and serves nobody else meanwhile."""
+
 PROMPTS: Final = ("messages", "prompt", "system", "suffix", "tools")
 EMBEDDINGS: Final = frozenset({Operation.EMBED, Operation.EMBED_OLD})
 NO_TEXT: Final = frozenset({"images", "image_url", "source", "input_audio", "file", "type", "role", "id", "signature"})
@@ -49,8 +53,11 @@ def read_asked(*, dialect: Dialect, operation: Operation, body: bytes) -> Asked:
     """Read what a call asks for.
 
     Raises:
-        BadAsk: the body is no JSON object, names no model, has a member of the wrong type, or is nested too deeply.
+        BadAsk: the body is no JSON object, names no model, has a member of the wrong type, is nested too deeply
+            or has too many parts.
     """
+    if len(body) > MOST_PARTS and body.count(b",") > MOST_PARTS:
+        raise BadAsk(f"The body has more than {MOST_PARTS:,} parts: send them in several calls.")
     try:
         document = Document(body)
     except NotAnObject as error:

@@ -1,6 +1,7 @@
 """What a call asks for is read without being repeated anywhere."""
 
 import json
+from functools import partial
 
 import pytest
 
@@ -137,6 +138,18 @@ def test_a_body_that_is_nested_too_deeply_is_refused(dialect, deep, opened, clos
 
     with pytest.raises(BadAsk, match="nested too deeply"):
         read_asked(dialect=Dialect(dialect), operation=operation, body=body)
+
+
+@pytest.mark.parametrize(("parts", "is_read"), [(1_000_000, True), (1_000_001, False)])
+def test_a_body_of_so_many_parts_that_reading_it_would_hold_up_everybody_is_refused(parts, is_read):
+    body = b'{"model":"m","input":[' + b"1," * (parts - 1) + b"1]}"
+    read = partial(read_asked, dialect=Dialect.OPENAI, operation=Operation.EMBED, body=body)
+
+    if is_read:
+        assert len(read().fields["input"]) == parts
+    else:
+        with pytest.raises(BadAsk, match="more than 1,000,000 parts"):
+            read()
 
 
 def test_a_call_shows_nothing_of_its_prompt():
