@@ -127,12 +127,7 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits) 
         return
     wishes = wishes_of(line.headers)
     rt = await bootstrap.runtime()
-    wanted = wanted_of(
-        caller=principal.agent or principal.name,
-        model=asked.model,
-        wishes=wishes,
-        prompt_tokens=asked.prompt_tokens,
-    )
+    wanted = wanted_of(caller=_caller(principal), model=asked.model, wishes=wishes, prompt_tokens=asked.prompt_tokens)
     if wanted.model is not None and not await _is_known(rt, wanted.model):
         raise NoSuchModel(f'model "{wanted.model}" not found: no server has it. GET /v1/models lists what there is.')
     call = await _owned_call(rt, principal, wanted)
@@ -148,6 +143,11 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits) 
         wait_s=patience.wait_s,
         hold_s=patience.silence_s,
     ).run()
+
+
+def _caller(principal: Principal) -> str:
+    """Say whose call it is that names no agent."""
+    return principal.agent or principal.name
 
 
 async def _is_known(rt: Runtime, model: str) -> bool:
@@ -194,7 +194,7 @@ async def _show(principal: Principal, line: Line) -> None:
     if not isinstance(name, str):
         raise BadAsk("The field model must be the name of a model.", "model")
     rt = await bootstrap.runtime()
-    wanted = wanted_of(caller=principal.name, model=name, wishes=wishes_of(line.headers), prompt_tokens=None)
+    wanted = wanted_of(caller=_caller(principal), model=name, wishes=wishes_of(line.headers), prompt_tokens=None)
     call = await _owned_call(rt, principal, wanted)
     body = await rt.shown.show(replica=rt.ledger.replica, model=call.candidates[0].model)
     if body is None:

@@ -178,3 +178,21 @@ async def test_what_goes_wrong_inside_is_told_in_the_clients_dialect_and_not_rep
     assert said(answer, path) == "Something went wrong inside Kubemoot; its log says where."
     assert "RuntimeError" in caplog.text
     assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("limits", "model", "status"),
+    [
+        ({"agent": "default/analyst"}, "qwen3:8b", 404),  # it may: no engine answers here
+        ({"agent": "default/analyst"}, "agent/analyst", 404),
+        ({"agent": "default/analyst"}, "agent/loner", 403),
+        ({"crew": "default/lab"}, "qwen3:8b", 404),
+        ({"crew": "default/lab"}, "agent/loner", 403),
+        ({"crews": ["lab"]}, "qwen3:8b", 403),
+        ({"models": ["qwen3:8b"]}, "qwen3:14b", 403),
+    ],
+)
+async def test_who_may_call_a_model_may_ask_what_it_is_and_nobody_else(limits, model, status):
+    answer = await send("POST", "/api/show", await key("call", **limits), json={"model": model})
+
+    assert (answer.status_code, set(answer.json())) == (status, {"error"})
