@@ -13,7 +13,11 @@ NOT_SERVED = "/api/v1/"
 METHODS = b"GET, POST, OPTIONS"
 LONGEST_S = b"600"
 """How long a browser may remember what it was allowed."""
-READABLE = b"x-request-id, x-kubemoot-call, x-kubemoot-model, x-kubemoot-server, x-kubemoot-action, x-kubemoot-queue-ms"
+READABLE = (
+    b"retry-after, x-should-retry, x-request-id, x-kubemoot-reason, "
+    b"x-kubemoot-call, x-kubemoot-model, x-kubemoot-server, x-kubemoot-action, x-kubemoot-queue-ms"
+)
+"""What we say in headers. A library in a browser that cannot read that it is not to call again calls again."""
 
 
 class CrossOrigin:

@@ -5,6 +5,8 @@ from pydantic import ValidationError
 
 from kubemoot_web.gateway.cross_origin import CrossOrigin
 from kubemoot_web.settings.env_gateway import GatewayEnv
+from tests.fakes.scripted_relay import Answer
+from tests.gateway.relayed import Client, Gate, world_of
 
 CHAT = b"https://chat.example.com"
 
@@ -40,6 +42,15 @@ async def test_a_page_that_is_let_in_may_ask_and_call():
     status, headers = await answered("/api/chat", origin=CHAT)
     assert (status, headers[b"access-control-allow-origin"], headers[b"x-own"]) == (200, CHAT, b"1")
     assert b"access-control-allow-credentials" not in headers
+
+
+async def test_a_page_reads_all_that_we_say_in_headers():
+    client = await Gate(await world_of(), Answer(status=429), Answer(status=429), Answer(status=429)).serve(Client())
+    _, headers = await answered("/v1/chat/completions", origin=CHAT)
+
+    said = {name for name, _ in client.headers} - {"content-type", "content-length"}
+    assert {"retry-after", "x-should-retry", "x-kubemoot-server"} <= said
+    assert said <= set(headers[b"access-control-expose-headers"].decode().split(", "))
 
 
 @pytest.mark.parametrize(
