@@ -1,7 +1,7 @@
 """A connection to an engine that carries one request after the other, read by a parser of HTTP without streams between.
 
 House rules: what ends without the end that its head promised is broken; a connection is used again only when its last
-answer came to its end and nothing came behind it.
+answer came to its end, nothing came behind it, and the request was sent whole.
 """
 
 import asyncio
@@ -125,11 +125,15 @@ class EngineWire(asyncio.Protocol):
         answer, self._answer = self._answer, None
         self._beside = 0
         answer.end(trouble=None)
-        if not self._parser.should_keep_alive():
+        if not self._parser.should_keep_alive() or self._is_sending():
             self.close()
         elif self.is_open:
             self.free_since = self._loop.time()
             self._on_free(self)
+
+    def _is_sending(self) -> bool:
+        """Say whether the engine answered before it had the whole request: what comes next would stand behind it."""
+        return self._transport is not None and self._transport.get_write_buffer_size() > 0
 
     def _break_off(self) -> None:
         answer, self._answer = self._answer, None
