@@ -18,7 +18,9 @@ from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticke
 Doc = dict[str, Any]
 T = TypeVar("T")
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}
-_KEYS: dict[type[Any], frozenset[str]] = {}
+_SLOTS: dict[type[Any], Mapping[str, Callable[[Any, Any], None]]] = {}
+_STATES = {state.value: state for state in TicketState}
+_CLASSES = {priority.value: priority for priority in Priority}
 
 
 def to_doc(value: Any) -> Any:
@@ -62,7 +64,7 @@ def server_record(doc: Mapping[str, Any]) -> ServerRecord:
 
 def ticket(doc: Mapping[str, Any]) -> Ticket:
     """Read a ticket's document."""
-    return _plain(Ticket, doc, state=TicketState, priority=Priority, evicts=_texts, evicted=_texts)
+    return _plain(Ticket, doc, state=_STATES.__getitem__, priority=_CLASSES.__getitem__, evicts=_texts, evicted=_texts)
 
 
 def load(doc: Mapping[str, Any]) -> LoadUnderWay:
@@ -98,8 +100,14 @@ def use(doc: Mapping[str, Any]) -> Use:
 def _names(kind: type[Any]) -> tuple[str, ...]:
     if kind not in _FIELDS:
         _FIELDS[kind] = tuple(field.name for field in fields(kind))
-        _KEYS[kind] = frozenset(_FIELDS[kind])
     return _FIELDS[kind]
+
+
+def _slots(kind: type[Any]) -> Mapping[str, Callable[[Any, Any], None]]:
+    """Map a kind's fields to what sets each in a value that is being made."""
+    if kind not in _SLOTS:
+        _SLOTS[kind] = {name: getattr(kind, name).__set__ for name in _names(kind)}
+    return _SLOTS[kind]
 
 
 def _shallow(value: Any) -> Any:
@@ -113,12 +121,21 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan
 
 
 def _plain(kind: type[T], doc: Mapping[str, Any], **readers: Callable[[Any], Any]) -> T:
-    names = _names(kind)
-    known = dict(doc) if doc.keys() == _KEYS[kind] else {name: doc[name] for name in names if name in doc}
+    """Read a document, slot by slot: a frozen value's own way takes four times as long, and there are many to read."""
+    slots = _slots(kind)
+    if doc.keys() != slots.keys():
+        known = {name: readers.get(name, _as_it_is)(doc[name]) for name in slots if name in doc}
+        return kind(**known)
+    value = object.__new__(kind)
+    for name, put in slots.items():
+        put(value, doc[name])
     for name, read in readers.items():
-        if name in known:
-            known[name] = read(known[name])
-    return kind(**known)
+        slots[name](value, read(doc[name]))
+    return value
+
+
+def _as_it_is(item: Any) -> Any:
+    return item
 
 
 def _texts(items: Iterable[str]) -> tuple[str, ...]:
