@@ -1,6 +1,7 @@
 """A decision as people and programs read it: the JSON of the API, with why each option lost."""
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from scheduler.core.decisions import Decision, Evict, Join, Load, Option, Queue, Use
@@ -36,5 +37,13 @@ def option_doc(option: Option) -> dict[str, Any]:
 
 def trace_json(decision: Decision, *, planned_at: float | None = None) -> str:
     """Write a decision for the journal; `planned_at` where it was made at selection, ahead of the call."""
+    if isinstance(decision, Use) and planned_at is None:
+        return _use_json(decision)
     when = {} if planned_at is None else {"plannedAt": planned_at}
     return _encode(decision_doc(decision) | when)
+
+
+@lru_cache(maxsize=1024)
+def _use_json(decision: Use) -> str:
+    """Write what warm copies say to one call after another, in the same words as long as the same ones are free."""
+    return _encode(decision_doc(decision))
