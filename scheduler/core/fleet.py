@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from operator import attrgetter
 
 from scheduler.core.index import ClusterIndex, index_of
 from scheduler.core.ledger import ServerLearned, ServerRecord
@@ -11,6 +12,7 @@ from scheduler.core.server import Server
 from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
 
 QueuedOn = Callable[[Copy], int]
+OLDEST_FIRST = attrgetter("started_at", "id")
 MANY = 4
 """Where more than one server in so many changed, the index is made afresh."""
 
@@ -84,7 +86,7 @@ class Fleet:
     def tickets_on(self, server: str) -> tuple[Ticket, ...]:
         """List a server's tickets, oldest first."""
         tickets = self._tickets.get(server)
-        return tuple(sorted(tickets.values(), key=lambda t: (t.started_at, t.id))) if tickets else ()
+        return tuple(sorted(tickets.values(), key=OLDEST_FIRST)) if tickets else ()
 
     def key_tickets(self) -> Mapping[str, int]:
         """Show how many tickets each client key holds; never changed afterwards."""

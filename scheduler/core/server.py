@@ -96,10 +96,10 @@ class Server:
     @once
     def tickets_of(self) -> Mapping[str, tuple[Ticket, ...]]:
         """Map each copy's tickets here by each of its names."""
-        found: dict[str, tuple[Ticket, ...]] = {}
+        lists: dict[str, list[Ticket]] = {}
         for ticket in self.tickets:
-            copy = self.copy_name(ticket.model)
-            found[copy] = (*found.get(copy, ()), ticket)
+            lists.setdefault(self.copy_name(ticket.model), []).append(ticket)
+        found = {copy: tuple(tickets) for copy, tickets in lists.items()}
         return found | {name: found[r.model] for r in self.residents if r.model in found for name in r.aliases}
 
     @once
