@@ -10,10 +10,13 @@ def ticket_id(*, waiter: str) -> str:
     return f"t-{waiter}"
 
 
-def ticket_for(*, waiter: Waiter, decision: Grant, snapshot: ClusterSnapshot) -> tuple[Ticket, LoadUnderWay | None]:
+def ticket_for(
+    *, waiter: Waiter, decision: Grant, snapshot: ClusterSnapshot, is_in_line: bool = True
+) -> tuple[Ticket, LoadUnderWay | None]:
     """Make the ticket, and the load that begins with it, that a grant gives a waiter.
 
     The ticket's id comes from the waiter's: nobody knows it before it is handed out, and a waiter is served once.
+    Who is not in line gets it handed out at once.
     """
     now = snapshot.now
     server = snapshot.servers[decision.server]
@@ -39,7 +42,7 @@ def ticket_for(*, waiter: Waiter, decision: Grant, snapshot: ClusterSnapshot) ->
         arrived_at=waiter.arrived_at,
         granted_at=now,
         call=waiter.id,
-        waiter=waiter.id,
+        waiter=waiter.id if is_in_line else None,
         plan=None,
         key=waiter.key,
         key_limit=waiter.key_limit,

@@ -1,6 +1,7 @@
 """One planning cycle on the living ledger: snapshot, plan, commit, effects."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from scheduler.core import cycle
 from scheduler.core.config import SchedulerConfig
@@ -32,7 +33,10 @@ async def run_cycle(*, ledger: Ledger, effects: Effects, config: SchedulerConfig
 def plan_changes(
     *, replica: Replica, config: SchedulerConfig, now: float, newcomers: Sequence[Waiter] = ()
 ) -> tuple[Change, ...]:
-    """Plan on this process's replica, `newcomers` (not in the ledger yet) taking their turn behind older waiters."""
+    """Plan on this process's replica, `newcomers` (not in the ledger yet) taking their turn behind older waiters.
+
+    What a newcomer is granted is handed out at once: the ledger knows no waiter of its name.
+    """
     if not replica.waiters and not newcomers and not replica.drains:
         return ()
     snapshot = replica.snapshot(now=now)
@@ -48,7 +52,14 @@ def plan_changes(
             config=config,
             is_weighted=bool(replica.weights),
         )
-    return changes
+    new = {waiter.id for waiter in newcomers}
+    return tuple(_handed_out(change, new) for change in changes) if new else changes
+
+
+def _handed_out(change: Change, new: Collection[str]) -> Change:
+    if isinstance(change, GrantChange) and change.ticket.waiter in new:
+        return replace(change, ticket=replace(change.ticket, waiter=None))
+    return change
 
 
 async def _drop_useless_plans(*, ledger: Ledger, now: float) -> None:

@@ -104,28 +104,26 @@ async def _claim_at_once(
     """
     for _ in range(config.max_commit_attempts):
         changes = plan_changes(replica=ledger.replica, config=config, now=now, newcomers=(waiter,))
-        own = next((c for c in changes if isinstance(c, GrantChange) and c.ticket.waiter == waiter.id), None)
+        own = next((c for c in changes if isinstance(c, GrantChange) and c.ticket.call == waiter.id), None)
         if own is None or own.load is not None or own.ticket.state is not TicketState.ACTIVE:
             return None
-        direct = replace(own, ticket=replace(own.ticket, waiter=None))
-        batch = tuple(direct if change is own else change for change in changes)
         try:
-            committed = await ledger.commit(changes=batch, now=now)
+            committed = await ledger.commit(changes=changes, now=now)
         except asyncio.CancelledError:  # it may have been granted all the same
             await asyncio.shield(
                 ticket_release(
                     ledger=ledger,
                     effects=effects,
                     config=config,
-                    ticket=direct.ticket.id,
+                    ticket=own.ticket.id,
                     outcome=Outcome(ok=False, end=CallEnd.CANCELLED),
                     now=now,
                 )
             )
             raise
-        await apply_effects(effects=effects, changes=batch, committed=committed)
-        if committed.results[batch.index(direct)] is None:
-            return direct.ticket
+        await apply_effects(effects=effects, changes=changes, committed=committed)
+        if committed.results[changes.index(own)] is None:
+            return own.ticket
         await ledger.catch_up()
     return None
 

@@ -4,7 +4,6 @@ import asyncio
 import secrets
 from argparse import ArgumentParser
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from multiprocessing.connection import Connection
 from time import monotonic, process_time
 from typing import Any
@@ -160,7 +159,7 @@ async def _claim(ledger: Ledger, *, agent: str) -> Ticket | None:
     waiter = call(agent).waiter(id=_id(), now=now, default_limit_s=10)
     changes = plan_changes(replica=ledger.replica, config=FIGURES, now=now, newcomers=(waiter,))
     planned = [change.ticket for change in changes if isinstance(change, GrantChange)]
-    ticket = replace(planned[0], waiter=None) if planned else _blind(agent=waiter.agent, call=waiter.id, now=now)
+    ticket = planned[0] if planned else _blind(agent=waiter.agent, call=waiter.id, now=now)
     committed = await ledger.commit(changes=[GrantChange(ticket=ticket)], now=now)
     return None if committed.refused else ticket
 
