@@ -11,7 +11,7 @@ from scheduler.stores.link import Link
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 6
+LAYOUT = 7
 PAGE = 1000
 
 

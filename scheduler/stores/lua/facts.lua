@@ -18,25 +18,31 @@ local function count(f, field, name, more)
   f[field][name] = number ~= 0 and number or nil
 end
 
+local function unpack_place(raw)
+  local place = cmsgpack.unpack(raw)
+  return {model = place[1], state = place[2], priority = place[3], agent = place[4], evicts = place[5]}
+end
+
 local function is_running(ticket) return ticket.state ~= 'planned' end
 
-local function add_place(f, ticket, more)
-  local copy = copy_name(f, ticket.model)
-  f.tickets[ticket.id] = more > 0 and ticket or nil
+-- Count so many more places that are alike.
+local function add_places(f, raw, more)
+  local place = unpack_place(raw)
+  local copy = copy_name(f, place.model)
   count(f, 'held', copy, more)
-  if is_running(ticket) then
+  if is_running(place) then
     count(f, 'running', copy, more)
     f.all = f.all + more
-    if ticket.priority == 'background' then f.background = f.background + more end
+    if place.priority == 'background' then f.background = f.background + more end
   else
-    f.planned[ticket.id] = more > 0 and ticket or nil
+    count(f, 'planned', raw, more)
   end
-  for _, victim in ipairs(ticket.evicts) do f.spent[victim] = true end
+  for _, victim in ipairs(place.evicts) do f.spent[victim] = true end
 end
 
 local function read_stand(server, without)
   local f = {server = server, config = get('server:config', server), seen = get('server:seen', server),
-    tickets = {}, residents = {}, spent = {}, loading = {}, held = {}, running = {}, planned = {}, all = 0,
+    without = without, residents = {}, spent = {}, loading = {}, held = {}, running = {}, planned = {}, all = 0,
     background = 0}
   for _, resident in ipairs(f.seen.residents) do
     f.residents[resident.model] = resident
@@ -47,9 +53,11 @@ local function read_stand(server, without)
     f.loading[model] = load
     for _, victim in ipairs(load.evicts) do f.spent[victim] = true end
   end
-  for id, ticket in pairs(places_on(server)) do
-    if id ~= without then add_place(f, ticket, 1) end
+  local numbers = {}
+  for id, raw in pairs(places_on(server)) do
+    if id ~= without then numbers[raw] = (numbers[raw] or 0) + 1 end
   end
+  for raw, number in pairs(numbers) do add_places(f, raw, number) end
   return f
 end
 
@@ -62,13 +70,13 @@ end
 
 local function join_stand(ticket)
   local f = stands[ticket.server]
-  if f then add_place(f, ticket, 1) end
+  if f then add_places(f, pack_place(ticket), 1) end
 end
 
 -- What a ticket with victims kept from counting, others may do too: that is read anew.
 on_drop(function(ticket)
   local f = stands[ticket.server]
-  if f and #ticket.evicts == 0 then add_place(f, ticket, -1) else stands[ticket.server] = nil end
+  if f and #ticket.evicts == 0 then add_places(f, pack_place(ticket), -1) else stands[ticket.server] = nil end
 end)
 
 local function forget_stand(server) stands[server] = nil end
@@ -97,8 +105,9 @@ end
 -- Give the size that the oldest ticket of a model says.
 local function size_in_tickets(f, model)
   local oldest
-  for _, ticket in pairs(f.tickets) do
-    local says = copy_name(f, ticket.model) == model and some(ticket.footprint_mib)
+  for _, id in ipairs(ids_on(f.server)) do
+    local ticket = get('ticket', id)
+    local says = id ~= f.without and copy_name(f, ticket.model) == model and some(ticket.footprint_mib)
     if says and (oldest == nil or older(ticket, oldest)) then oldest = ticket end
   end
   return oldest and oldest.footprint_mib
@@ -170,8 +179,9 @@ end
 local function has_slot(f, asking)
   local copy = copy_name(f, asking.model)
   local taken = f.running[copy] or 0
-  for _, ticket in pairs(f.planned) do
-    if ticket.agent ~= asking.agent and copy_name(f, ticket.model) == copy then taken = taken + 1 end
+  for raw, number in pairs(f.planned) do
+    local place = unpack_place(raw)
+    if place.agent ~= asking.agent and copy_name(f, place.model) == copy then taken = taken + number end
   end
   return taken < f.config.slots
 end
@@ -180,10 +190,11 @@ local function is_below_cap(f, asking)
   local cap = some(f.config.max_concurrent)
   if cap == nil then return true end
   local all, background = f.all, f.background
-  for _, ticket in pairs(f.planned) do
-    if ticket.agent ~= asking.agent then
-      all = all + 1
-      if ticket.priority == 'background' then background = background + 1 end
+  for raw, number in pairs(f.planned) do
+    local place = unpack_place(raw)
+    if place.agent ~= asking.agent then
+      all = all + number
+      if place.priority == 'background' then background = background + number end
     end
   end
   if all >= cap then return false end

@@ -18,13 +18,13 @@ local function is_called(resident, model)
   return false
 end
 
--- Give what claims need of the tickets on a server, by their ids: as stored, but for what this step has done to them.
+-- Give what claims count of the tickets on a server, by their ids: as stored, but for what this step has done to them.
 local function places_on(server)
   local flat, found = redis.call('HGETALL', key('on:' .. server)), {}
-  for at = 1, #flat, 2 do found[flat[at]] = unpack_place(flat[at], flat[at + 1]) end
+  for at = 1, #flat, 2 do found[flat[at]] = flat[at + 1] end
   for id in pairs(touched.ticket or {}) do
     local ticket = known.ticket[id]
-    found[id] = ticket and ticket.server == server and ticket or nil
+    found[id] = ticket and ticket.server == server and pack_place(ticket) or nil
   end
   return found
 end

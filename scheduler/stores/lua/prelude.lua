@@ -116,16 +116,11 @@ local function present()
   return tonumber(found[1] or 0), found[2]
 end
 
--- What a claim needs of a ticket, so that nobody decodes the documents of all tickets on a server for it.
+-- What a claim counts of a ticket: one text for all that count alike, so that nobody decodes the documents of all
+-- tickets on a server for it. Whose a place is matters only where it is held ahead of a call.
 local function pack_place(ticket)
-  return cmsgpack.pack({ticket.model, ticket.state, ticket.priority, ticket.agent, ticket.started_at,
-    some(ticket.footprint_mib) or false, ticket.evicts})
-end
-
-local function unpack_place(id, raw)
-  local place = cmsgpack.unpack(raw)
-  return {id = id, model = place[1], state = place[2], priority = place[3], agent = place[4], started_at = place[5],
-    footprint_mib = place[6] or nil, evicts = place[7]}
+  local agent = ticket.state == 'planned' and ticket.agent or ''
+  return cmsgpack.pack({ticket.model, ticket.state, ticket.priority, agent, ticket.evicts})
 end
 
 local function store_place(id, doc)
