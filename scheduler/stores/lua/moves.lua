@@ -38,20 +38,44 @@ end
 
 local function number_or(found, otherwise) return tonumber(found or otherwise) end
 
+-- The virtual times of each class: read once in a step, written at its end.
+local times, weights = {}, {}
+
+local function time_of(priority, field)
+  local class = table_of(times, priority)
+  class[field] = class[field] or {at = number_or(redis.call('HGET', key('fair:' .. priority), field), 0)}
+  return class[field]
+end
+
+local function weight_of(crew)
+  weights[crew] = weights[crew] or number_or(redis.call('HGET', key('weight'), crew), 1)
+  return weights[crew]
+end
+
+local function move_time(time, to) time.at, time.has_moved = to, true end
+
+at_end(function()
+  for priority, class in pairs(times) do
+    local fields = {}
+    for field, time in pairs(class) do
+      if time.has_moved then fields[#fields + 1], fields[#fields + 2] = field, exact(time.at) end
+    end
+    in_parts('HSET', 'fair:' .. priority, fields)
+  end
+end)
+
 -- Start-time fair queueing: S = max(V, F of the crew), F = S + 1 / weight.
 local function take_tag(call)
-  local found = redis.call('HMGET', key('fair:' .. call.priority), 'v', 'f:' .. call.crew)
-  local weight = number_or(redis.call('HGET', key('weight'), call.crew), 1)
-  local tag = math.max(number_or(found[1], 0), number_or(found[2], 0))
-  redis.call('HSET', key('fair:' .. call.priority), 'f:' .. call.crew, exact(tag + 1 / weight))
+  local finish_time = time_of(call.priority, 'f:' .. call.crew)
+  local tag = math.max(time_of(call.priority, 'v').at, finish_time.at)
+  move_time(finish_time, tag + 1 / weight_of(call.crew))
   return tag
 end
 
 -- A call of this tag is served: the class's virtual time V reaches it.
 local function reach_tag(priority, tag)
-  if tag > number_or(redis.call('HGET', key('fair:' .. priority), 'v'), 0) then
-    redis.call('HSET', key('fair:' .. priority), 'v', exact(tag))
-  end
+  local virtual = time_of(priority, 'v')
+  if tag > virtual.at then move_time(virtual, tag) end
 end
 
 local function count_use(name, id, at, more)

@@ -163,9 +163,15 @@ local function store()
   return '[' .. table.concat(rows, ',') .. ']'
 end
 
+-- What else a step writes at its end.
+local endings = {}
+
+local function at_end(write) endings[#endings + 1] = write end
+
 -- End the step: when a document changed, count the version and write the journal. An entry is one text of five lines:
 -- version, epoch, time, deltas, events; JSON has no raw line ends.
 local function finish(result)
+  for _, write in ipairs(endings) do write() end
   local number, epoch = present()
   if #order == 0 then return {number, epoch, '', result or false} end
   local deltas = store()
