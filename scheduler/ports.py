@@ -39,7 +39,7 @@ class Ledger(Protocol):
         ...
 
     async def start(self) -> None:
-        """Load the replica and follow the journal."""
+        """Load the replica and follow what changes."""
         ...
 
     async def close(self) -> None:

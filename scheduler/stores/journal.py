@@ -1,7 +1,7 @@
 """The journal's entries as scripts write them, read.
 
-An entry is one text of five lines: version, epoch, time, deltas, events. An event about a ticket carries the ticket's
-document and what else there is to say; its readers get the fields that a call's history is made of.
+An entry is one text of three lines: version, time, events. An event about a ticket carries the ticket's document and
+what else there is to say; its readers get the fields that a call's history is made of.
 """
 
 import json
@@ -18,7 +18,7 @@ OF_TICKET = (
 
 def read_entry(*, entry_id: bytes, text: bytes) -> JournalEntry:
     """Read an entry."""
-    version, _, at, _, events = text.split(b"\n")
+    version, at, events = text.split(b"\n")
     return JournalEntry(id=entry_id.decode(), version=int(version), at=float(at), events=read_events(events))
 
 

@@ -72,7 +72,7 @@ class RedisLedger:
         return self._feed.replica
 
     async def start(self) -> None:
-        """Load the replica and follow the journal. What a version with another layout left is removed first."""
+        """Load the replica and follow the deltas. What a version with another layout left is removed first."""
         await clear_other_layouts(link=self._link, name=self._name)
         await self._feed.start()
 

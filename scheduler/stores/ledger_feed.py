@@ -1,4 +1,4 @@
-"""Keeps a process's replica at the ledger's present: own steps at once, those of others from the journal.
+"""Keeps a process's replica at the ledger's present: own steps at once, those of others from the deltas of each step.
 
 House rules: versions are applied one by one and in order; a gap, an unknown epoch (the server began anew), a lost
 connection or an entry that cannot be read ends in a full reload, never in a guess. Whatever happens, the following goes
@@ -41,7 +41,7 @@ class ReplicaFeed:
         self._link = link
         self._follower = follower
         self._root = root
-        self._journal = f"{root}:journal"
+        self._deltas = f"{root}:deltas"
         self._block_ms = int(block_s * 1000)
         self._epoch = b""
         self._cursor = b"0-0"
@@ -52,7 +52,7 @@ class ReplicaFeed:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Load the replica and follow the journal."""
+        """Load the replica and follow the deltas."""
         async with self._reading:
             await self._reload()
         self._task = asyncio.create_task(self._follow())
@@ -107,7 +107,7 @@ class ReplicaFeed:
 
     async def _read_up_to(self, version: int) -> None:
         while self.replica.version < version:
-            page = await self._link.call("XRANGE", self._journal, b"(" + self._cursor, "+", "COUNT", PAGE)
+            page = await self._link.call("XRANGE", self._deltas, b"(" + self._cursor, "+", "COUNT", PAGE)
             if not self._take_page(page) or not page:
                 break
         if self.replica.version < version:
@@ -133,11 +133,11 @@ class ReplicaFeed:
         self.bells.ring_all()
 
     def _take_page(self, page: Sequence[Entry]) -> bool:
-        """Apply journal entries; False when the thread is lost."""
+        """Apply entries; False when the thread is lost."""
         for entry_id, fields in page:
             try:
                 _, text = fields
-                number, epoch, rest = text.split(b"\n", 2)
+                number, epoch, deltas = text.split(b"\n")
                 version = int(number)
             except ValueError:
                 log.warning("ledger_entry_unread id=%s", entry_id)
@@ -145,7 +145,7 @@ class ReplicaFeed:
                 return False
             if epoch != self._epoch or version > self.replica.version + 1:
                 return False
-            if version == self.replica.version + 1 and not self._apply(version, rest.split(b"\n", 2)[1]):
+            if version == self.replica.version + 1 and not self._apply(version, deltas):
                 return False
         if page and _order(page[-1][0]) > _order(self._cursor):
             self._cursor = page[-1][0]
@@ -187,7 +187,7 @@ class ReplicaFeed:
 
     async def _follow_once(self) -> None:
         answer = await self._follower.call(
-            "XREAD", "COUNT", PAGE, "BLOCK", self._block_ms, "STREAMS", self._journal, self._cursor
+            "XREAD", "COUNT", PAGE, "BLOCK", self._block_ms, "STREAMS", self._deltas, self._cursor
         )
         if answer is None:
             return

@@ -1,4 +1,4 @@
-"""Replays the journal, version by version, and checks after each that no rule is broken and no caller is lost."""
+"""Replays deltas and journal, version by version: after each no rule may be broken and no caller lost."""
 
 import json
 from collections import Counter
@@ -19,7 +19,7 @@ ENDINGS = ("delivered", "given_up", "stood_aside", "lapsed")
 
 @dataclass(kw_only=True)
 class Referee:
-    """Follows a ledger's journal from its first version."""
+    """Follows a ledger from its first version."""
 
     client: "Redis"
     name: str
@@ -29,22 +29,26 @@ class Referee:
     endings: dict[str, list[str]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     most_of_key: int = 0
-    cursor: str = "-"
+    cursors: dict[str, str] = field(default_factory=lambda: {"deltas": "-", "journal": "-"})
 
     def read_on(self) -> None:
         """Check everything that was committed since the last time."""
-        while page := self._page():
-            for entry_id, fields in page:
-                self._take(fields[b"j"])
-                self.cursor = f"({entry_id.decode()}"
+        while page := self._page("deltas", count=500):
+            for deltas, told in zip(page, self._page("journal", count=len(page)), strict=True):
+                self._take(deltas, told)
 
-    def _page(self) -> Any:
-        return self.client.xrange(f"{root_of(name=self.name)}:journal", min=self.cursor, count=500)
+    def _page(self, stream: str, *, count: int) -> list[bytes]:
+        page: Any = self.client.xrange(f"{root_of(name=self.name)}:{stream}", min=self.cursors[stream], count=count)
+        if page:
+            self.cursors[stream] = f"({page[-1][0].decode()}"
+        return [text for _, fields in page for text in fields.values()]
 
-    def _take(self, text: bytes) -> None:
-        number, _, at, deltas, events = text.split(b"\n")
+    def _take(self, changed: bytes, told: bytes) -> None:
+        number, _, deltas = changed.split(b"\n")
+        same_number, at, events = told.split(b"\n")
         version = int(number)
-        assert version == self.replica.version + 1, "the journal was trimmed before it was read"
+        assert number == same_number
+        assert version == self.replica.version + 1, "the deltas were trimmed before they were read"
         rows = whole_servers(servers=self.replica.servers, deltas=json.loads(deltas))
         self.replica.apply(version=version, deltas=rows)
         snapshot = self.replica.snapshot(now=float(at))

@@ -59,7 +59,7 @@ async def test_what_another_layout_left_is_removed_with_a_sentence_and_everythin
 
     assert {key.decode() for key in client.scan_iter(f"km:{{{name}}}:*")} == {
         f"km:{{{name}}}:layout",
-        *(f"{root_of(name=name)}:{key}" for key in ("journal", "meta", *STORED)),
+        *(f"{root_of(name=name)}:{key}" for key in ("deltas", "journal", "meta", *STORED)),
     }
     assert client.exists(f"km:{{{name}x}}:ticket")
     (said,) = [record.getMessage() for record in caplog.records if "ledger_begins_afresh" in record.getMessage()]
@@ -105,7 +105,7 @@ FORM = {
         " server:admission server:config server:learned server:seen waiter weight",
         "set": "line_of: loads: of_key:",
         "sorted set": "age:intent age:plan lease:runner lease:ticket lease:waiter",
-        "stream": "journal",
+        "stream": "deltas journal",
     },
     "packed": "model state priority agent evicts",
 }

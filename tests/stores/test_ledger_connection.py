@@ -149,7 +149,7 @@ async def test_a_server_that_forgot_the_scripts_is_told_again(
     assert set(one.replica.servers) == {"gpu-2"}
 
 
-async def test_a_replica_that_fell_behind_the_trimmed_journal_reads_everything_anew(
+async def test_a_replica_that_fell_behind_the_trimmed_deltas_reads_everything_anew(
     pair: tuple[RedisLedger, RedisLedger], name: str
 ) -> None:
     one, other = pair
@@ -157,7 +157,7 @@ async def test_a_replica_that_fell_behind_the_trimmed_journal_reads_everything_a
     for i in range(3):
         await configure(one, f"gpu-{i}")
     with Redis.from_url(os.environ["REDIS_URL"]) as client:
-        client.xtrim(f"{root_of(name=name)}:journal", maxlen=1)
+        client.xtrim(f"{root_of(name=name)}:deltas", maxlen=1)
 
     await other.catch_up()
 

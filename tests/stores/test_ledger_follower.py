@@ -64,12 +64,12 @@ async def until_known(ledger: RedisLedger, *names: str) -> None:
 @pytest.mark.parametrize(
     "entry",
     [
-        {"j": "garbage"},
-        {"j": "2\nEPOCH\n1.0\nno json\n[]"},
-        {"j": '2\nEPOCH\n1.0\n[["ticket","t1",{"id":"t1"}]]\n[]'},
-        {"j": '2\nEPOCH\n1.0\n[["no such table","t1",{}]]\n[]'},
-        {"j": '2\nEPOCH\n1.0\n[["server","gpu-1",null],["load"]]\n[]'},
-        {"j": "two\nEPOCH\n1.0\n[]\n[]"},
+        {"d": "garbage"},
+        {"d": "2\nEPOCH\nno json"},
+        {"d": '2\nEPOCH\n[["ticket","t1",{"id":"t1"}]]'},
+        {"d": '2\nEPOCH\n[["no such table","t1",{}]]'},
+        {"d": '2\nEPOCH\n[["server","gpu-1",null],["load"]]'},
+        {"d": "two\nEPOCH\n[]"},
         {"other": "field", "more": "fields"},
     ],
 )
@@ -82,7 +82,7 @@ async def test_an_entry_that_nobody_can_read_ends_in_a_full_copy_and_not_in_sile
     epoch = client.hget(f"{root}:meta", "epoch").decode()
 
     client.hset(f"{root}:meta", "version", 2)
-    client.xadd(f"{root}:journal", {name: text.replace("EPOCH", epoch) for name, text in entry.items()})
+    client.xadd(f"{root}:deltas", {name: text.replace("EPOCH", epoch) for name, text in entry.items()})
     await configure(one, "gpu-1", "gpu-2")
 
     await until_known(other, "gpu-1", "gpu-2")
@@ -98,7 +98,7 @@ async def test_an_entry_without_meaning_is_passed_by(
     """Reading it again and again would fill a core and the log."""
     one, other = pair
     await configure(one, "gpu-1")
-    client.xadd(f"{root}:journal", {"j": "garbage"})
+    client.xadd(f"{root}:deltas", {"d": "garbage"})
     await configure(one, "gpu-2")
 
     await until_known(other, "gpu-2")
@@ -116,7 +116,7 @@ async def test_while_documents_cannot_be_read_the_picture_stays_and_comes_back_b
     await until_known(other, "gpu-1")
 
     client.hset(f"{root}:ticket", "t1", '{"id":"t1"}')
-    client.xadd(f"{root}:journal", {"j": "garbage"})
+    client.xadd(f"{root}:deltas", {"d": "garbage"})
     client.hset(f"{root}:meta", "version", 5000_000)
     with pytest.raises(LedgerUnavailable, match="cannot be read"):
         await other.catch_up()

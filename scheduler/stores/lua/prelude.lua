@@ -1,4 +1,4 @@
--- Put before every script. Reading and writing documents, the journal, the version.
+-- Put before every script. Reading and writing documents, deltas and journal, the version.
 --
 -- KEYS  1 root, km:{name}:layout number; every other key is root .. ':' .. something, so all of them share one hash slot
 -- ARGV  1 the ledger's clock in seconds ('' = the server's own), 2 the caller's now ('' = the ledger's clock),
@@ -168,8 +168,9 @@ local endings = {}
 
 local function at_end(write) endings[#endings + 1] = write end
 
--- End the step: when a document changed, count the version and write the journal. An entry is one text of five lines:
--- version, epoch, time, deltas, events; JSON has no raw line ends.
+-- End the step: when a document changed, count the version, and write its deltas, which every process follows, and the
+-- journal, which history alone reads: it is thrice as long. An entry is one text of three lines, for JSON has no raw line
+-- ends: version, epoch, deltas; in the journal version, time, events.
 local function finish(result)
   for _, write in ipairs(endings) do write() end
   local number, epoch = present()
@@ -177,7 +178,8 @@ local function finish(result)
   local deltas = store()
   number = number + 1
   redis.call('HSET', key('meta'), 'version', number)
+  redis.call('XADD', key('deltas'), 'MAXLEN', '~', LIMITS.journal, '*', 'd', number .. '\n' .. epoch .. '\n' .. deltas)
   redis.call('XADD', key('journal'), 'MAXLEN', '~', LIMITS.journal, '*', 'j',
-    number .. '\n' .. epoch .. '\n' .. exact(NOW) .. '\n' .. deltas .. '\n[' .. table.concat(events, ',') .. ']')
+    number .. '\n' .. exact(NOW) .. '\n[' .. table.concat(events, ',') .. ']')
   return {number, epoch, deltas, result or false}
 end

@@ -2,7 +2,7 @@
 --
 -- KEYS  1 root
 -- ARGV  none
--- result: the journal id to read on from; the documents come as deltas
+-- result: the id in the stream of deltas to read on from; the documents come as deltas
 
 local function server_text(server)
   return '{"config":' .. redis.call('HGET', key('server:config'), server)
@@ -19,6 +19,6 @@ for _, name in ipairs({'ticket', 'load', 'waiter', 'drain', 'plan', 'intent', 'u
   local flat = redis.call('HGETALL', key(name))
   for i = 1, #flat, 2 do rows[#rows + 1] = delta(name, flat[i], flat[i + 1]) end
 end
-local last = redis.call('XREVRANGE', key('journal'), '+', '-', 'COUNT', 1)
+local last = redis.call('XREVRANGE', key('deltas'), '+', '-', 'COUNT', 1)
 local number, epoch = present()
 return {number, epoch, '[' .. table.concat(rows, ',') .. ']', last[1] and last[1][1] or '0-0'}
