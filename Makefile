@@ -8,7 +8,7 @@ RUN = $(VENV)/bin/python
 READ_PYPROJECT = import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up demo test check lint format chromium pictures clean
+.PHONY: help setup up demo test test-parts test-whole check lint format chromium pictures clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | awk -F '\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -19,8 +19,14 @@ up: $(VENV)/runtime.txt ## set up what is missing, then run everything (PORT=800
 demo: $(VENV)/runtime.txt ## the same with two simulated GPUs and two crews that talk
 	@KUBEMOOT_DATA=$${KUBEMOOT_DATA:-data/demo} $(RUN) manage.py up --demo --host $(HOST) --port $(PORT)
 
-test: $(VENV)/test.txt chromium ## set up what is missing, then run every test, browser tests too
-	@$(RUN) -m pytest $(ARGS)
+test: $(VENV)/test.txt chromium ## set up what is missing, then run every test, browser tests too: two halves at a time
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-parts test-whole
+
+test-parts: $(VENV)/test.txt
+	@$(RUN) -m pytest --ignore tests/e2e $(ARGS)
+
+test-whole: $(VENV)/test.txt chromium # whole installations, clients and a browser: it waits most of the time
+	@$(RUN) -m pytest tests/e2e $(ARGS)
 
 check: lint ## style, types, floors, and the tests that need no browser
 	@$(RUN) -m pytest -m "not e2e" $(ARGS)
