@@ -37,12 +37,9 @@ class EngineWire(asyncio.Protocol):
         self._is_interim = False
 
     def ask(self, *, head: bytes, body: bytes, silence_s: float) -> "EngineAnswer":
-        """Send a request; its answer comes into what this gives."""
-        answer = EngineAnswer(source=self, loop=self._loop, silence_s=silence_s)
-        if self._transport is None:  # closed as soon as it was open
-            answer.end(trouble=Trouble.BROKEN)
-            return answer
-        self._answer = answer
+        """Send a request on an open connection; its answer comes into what this gives."""
+        assert self._transport is not None
+        self._answer = answer = EngineAnswer(source=self, loop=self._loop, silence_s=silence_s)
         if len(body) <= SENT_IN_ONE:
             self._transport.write(head + body)
         else:

@@ -50,6 +50,8 @@ class RelayClient:
             raise RelayFailed(trouble=Trouble.BAD_ADDRESS, was_sent=False)
         head = _head(place, request)
         wire = self._take(place) or await self._connect(place)
+        if not wire.is_open:  # closed as soon as it was open
+            raise RelayFailed(trouble=Trouble.UNREACHED, was_sent=False)
         answer = wire.ask(head=head, body=request.body, silence_s=request.silence_s)
         try:
             await answer.begun()

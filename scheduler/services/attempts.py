@@ -19,8 +19,6 @@ from scheduler.core.types import Ticket
 from scheduler.services.held import Progress
 from scheduler.services.placing import Doors, NoPlace, give_back, place
 
-NEVER_SENT = frozenset({Trouble.REFUSED, Trouble.UNKNOWN_HOST, Trouble.UNREACHED, Trouble.BAD_ADDRESS})
-
 
 class NoAnswer(Exception):
     """The call had a place, and its engine gave no answer that could be passed on."""
@@ -185,7 +183,7 @@ async def _contact(
 
 def _failure(error: RelayFailed, *, has_head: bool) -> Failure:
     """Say what a failed contact means. An engine that began its answer and died without a byte works on nothing."""
-    if error.trouble in NEVER_SENT:
+    if not error.was_sent:
         return Failure.UNREACHED
     return Failure.ERROR if has_head and error.trouble is Trouble.BROKEN else Failure.BROKEN
 

@@ -1,10 +1,14 @@
-"""Engines that answer before they have read a request."""
+"""Engines that answer before they have read a request, or close before they were sent one."""
 
+import asyncio
 from dataclasses import replace
 
+import pytest
+
 from providers.clients.relay import RelayClient
-from providers.core.relaying import RelayRequest
-from tests.fakes.raw_server import raw_server
+from providers.core.engines.base import Trouble
+from providers.core.relaying import RelayFailed, RelayRequest
+from tests.fakes.raw_server import answering, raw_server
 
 ASK = RelayRequest(method="POST", path="/api/chat", silence_s=5, body=b"{}")
 ANSWER = b"HTTP/1.1 413 Content Too Large\r\ncontent-length: 2\r\n\r\n{}"
@@ -30,3 +34,24 @@ async def test_a_connection_on_which_a_request_is_still_sent_is_not_used_again()
         await relay.close()
 
     assert (answers, connections) == ([(413, b"{}")] * 2, 2)
+
+
+async def test_a_connection_that_closes_as_soon_as_it_is_open_got_no_request(monkeypatch):
+    """It may be sent again: nobody can be at work on it."""
+    loop = asyncio.get_running_loop()
+    real = loop.create_connection
+
+    async def closing(*args, **more):
+        transport, wire = await real(*args, **more)
+        transport.abort()
+        await asyncio.sleep(0)
+        return transport, wire
+
+    monkeypatch.setattr(loop, "create_connection", closing)
+    relay = RelayClient()
+    async with raw_server(answering(ANSWER)) as raw:
+        with pytest.raises(RelayFailed) as failed:
+            await relay.open(endpoint=raw.url, request=ASK)
+    await relay.close()
+
+    assert (failed.value.trouble, failed.value.was_sent) == (Trouble.UNREACHED, False)
