@@ -58,7 +58,7 @@ class RedisLedger:
         self._clock = clock
         self._name = name
         self._root = root_of(name=name)
-        self._limits = docs.to_text(asdict(config) | {"journal": JOURNAL_LENGTH})
+        self._limits = docs.to_text(asdict(config) | {"journal": JOURNAL_LENGTH}).encode()
         self._link = Link(url=url, timeout_s=timeout_s)
         self._batch = Batch(carry=self._commit)
         self._follower = Link(url=url, timeout_s=timeout_s + BLOCK_S)

@@ -8,6 +8,7 @@ for nothing.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 MOST = 64
 """Changes in one step: nobody else is served by the ledger while it runs."""
@@ -39,29 +40,30 @@ class Batch:
         loop = asyncio.get_running_loop()
         asked = Asked(changes=changes, now=now, answer=loop.create_future())
         if not self._gathered:
-            loop.call_soon(self._send)
+            self._start()
         self._gathered.append(asked)
         return await asked.answer
 
-    def _send(self) -> None:
-        gathered, self._gathered = [asked for asked in self._gathered if not asked.answer.done()], []
-        step: list[Asked] = []
-        size = 0
-        for asked in gathered:
-            if step and size + len(asked.changes) > MOST:
-                self._start(step)
-                step, size = [], 0
-            step.append(asked)
-            size += len(asked.changes)
-        if step:
-            self._start(step)
-
-    def _start(self, step: list[Asked]) -> None:
-        task = asyncio.get_running_loop().create_task(self._run(step))
+    def _start(self) -> None:
+        """Begin a step in the next turn of the loop: until then others may join it."""
+        task = asyncio.get_running_loop().create_task(self._run())
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
-    async def _run(self, step: list[Asked]) -> None:
+    def _next_step(self) -> list[Asked]:
+        """Take from what was gathered as much as one step may have; what is left is for the step after it."""
+        gathered = [asked for asked in self._gathered if not asked.answer.done()]
+        sizes = accumulate(len(asked.changes) for asked in gathered)
+        end = max(1, sum(size <= MOST for size in sizes))
+        step, self._gathered = gathered[:end], gathered[end:]
+        if self._gathered:
+            self._start()
+        return step
+
+    async def _run(self) -> None:
+        step = self._next_step()
+        if not step:
+            return
         try:
             args = [arg for asked in step for arg in _args(asked)]
             version, results = await self._carry(args)
