@@ -30,6 +30,7 @@ from kubemoot_web.gateway.listing import (
 )
 from kubemoot_web.gateway.mishaps import note_mishap
 from kubemoot_web.gateway.relaying import Relaying
+from kubemoot_web.gateway.unloading import is_unload, unload_answer
 from kubemoot_web.gateway.wanted import NoSuchModel, is_known, patience_of, wanted_of, wishes_of
 from scheduler import bootstrap
 from scheduler.bootstrap import Runtime
@@ -131,6 +132,9 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits) 
     if wanted.model is not None and not await _is_known(rt, wanted.model):
         raise NoSuchModel(f'model "{wanted.model}" not found: no server has it. GET /v1/models lists what there is.')
     call = await _owned_call(rt, principal, wanted)
+    if is_unload(asked):
+        await _json(line, unload_answer(asked))
+        return
     patience = patience_of(
         asked_s=wishes.wait_s, own_s=call.wait_limit_s, usual_s=rt.config.wait_limit_s, silence_s=limits.silence_s
     )

@@ -196,3 +196,21 @@ async def test_who_may_call_a_model_may_ask_what_it_is_and_nobody_else(limits, m
     answer = await send("POST", "/api/show", await key("call", **limits), json={"model": model})
 
     assert (answer.status_code, set(answer.json())) == (status, {"error"})
+
+
+@pytest.mark.parametrize(
+    ("path", "limits", "status"),
+    [
+        ("/api/generate", {}, 200),
+        ("/api/chat", {}, 200),
+        ("/api/generate", {"models": ["qwen3:14b"]}, 403),
+    ],
+)
+async def test_a_wish_to_unload_is_heard_and_changes_nothing(path, limits, status):
+    """Placed like a call it would load a cold model, and unload another for it."""
+    answer = await send("POST", path, await key("call", **limits), json={"model": "qwen3:8b", "keep_alive": 0})
+
+    assert (answer.status_code, answer.json().get("done_reason")) == (status, "unload" if status == 200 else None)
+    rt = await bootstrap.runtime()
+    await rt.ledger.catch_up()
+    assert [copy.model for copy in rt.ledger.replica.servers["gpu-1"].seen.residents] == ["qwen3:8b", "qwen3:14b"]
