@@ -43,6 +43,8 @@ OURS = ("/v1/", "/api/")
 DJANGOS = "/api/v1/"
 MODELS = "/v1/models"
 SHOW = "/api/show"
+RESPONSES = "/v1/responses"
+"""The API that some clients of OpenAI take by themselves, and leave when they are told to."""
 MOST_OF_A_QUESTION = 64 * 1024
 """A question about a model is short."""
 ADMIN_ONLY = frozenset({"/api/pull", "/api/create", "/api/copy", "/api/delete", "/api/push", "/api/blobs"})
@@ -116,7 +118,8 @@ async def _serve(method: str, path: str, route: Route | None, line: Line, limits
     elif path == SHOW and method == "POST":
         await _show(principal, line)
     elif method not in ("GET", "HEAD") or not await _list(path, principal, line):
-        await _refuse(line, _dialect(path, route), "not-found", f"The gateway has no {method} {path}.")
+        instead = " Have your client use the chat completions API." if path == RESPONSES else ""
+        await _refuse(line, _dialect(path, route), "not-found", f"The gateway has no {method} {path}.{instead}")
 
 
 async def _call(route: Route, principal: Principal, line: Line, limits: Limits) -> None:

@@ -214,3 +214,12 @@ async def test_a_wish_to_unload_is_heard_and_changes_nothing(path, limits, statu
     rt = await bootstrap.runtime()
     await rt.ledger.catch_up()
     assert [copy.model for copy in rt.ledger.replica.servers["gpu-1"].seen.residents] == ["qwen3:8b", "qwen3:14b"]
+
+
+async def test_a_client_that_takes_an_api_which_is_not_there_is_told_which_one_is():
+    answer = await send("POST", "/v1/responses", await key("call"), json={"model": "qwen3:8b", "input": "Hello!"})
+
+    assert (answer.status_code, answer.headers["x-should-retry"]) == (404, "false")
+    assert answer.json()["error"]["message"] == (
+        "The gateway has no POST /v1/responses. Have your client use the chat completions API."
+    )
