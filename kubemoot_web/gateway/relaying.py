@@ -174,6 +174,7 @@ class Relaying:
                 return
             verdict = await (self._stream(running) if self._asked.stream else self._gather(running))
             end = verdict.end
+            await self._line.finish()  # before the place is given back: a ledger that is slow holds up no client
         except asyncio.CancelledError:
             verdict = self._upstream.reader.verdict
             if verdict.end is CallEnd.OK:  # a client that has the final mark need not wait for the engine's own end
@@ -188,7 +189,6 @@ class Relaying:
                     completion_tokens=None if verdict is None else verdict.completion_tokens,
                 )
             )
-        await self._line.finish()
 
     async def _stream(self, running: RunningCall) -> Verdict:
         """Pass an answer on, piece by piece, up to its end."""
