@@ -17,7 +17,7 @@ from kubemoot_web.gateway.asking import BadAsk, estimated_tokens, read_asked
 from kubemoot_web.gateway.dialects import ROUTES, Dialect, Operation, Route
 from kubemoot_web.gateway.errors import INSIDE, error_answer
 from kubemoot_web.gateway.json_edit import Document, NotAnObject
-from kubemoot_web.gateway.line import BodyTooLarge, ClientGone, Line, Receive, Scope, Send
+from kubemoot_web.gateway.line import BodyTooLarge, BodyTooSlow, ClientGone, Line, Receive, Scope, Send
 from kubemoot_web.gateway.listing import (
     Listed,
     listed_agents,
@@ -97,6 +97,8 @@ async def _answer(method: str, path: str, line: Line, limits: Limits) -> None:
         await _refuse(line, dialect, "model-not-found", str(error), param="model")
     except BodyTooLarge as error:
         await _refuse(line, dialect, "too-large-body", str(error))
+    except BodyTooSlow as error:
+        await _refuse(line, dialect, "too-slow-body", str(error))
     except LedgerUnavailable as error:
         await _refuse(line, dialect, "ledger-unavailable", str(error))
     except ClientGone:

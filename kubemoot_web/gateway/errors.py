@@ -23,6 +23,7 @@ STATUSES: Final = {
     "model-not-found": 404,
     "not-found": 404,
     "too-large-body": 413,
+    "too-slow-body": 408,
     "too-many-calls": 429,
 }
 ANTHROPIC_STATUS: Final = {422: 400, 503: 529, 502: 500}

@@ -13,6 +13,9 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 WATCH_AFTER_S = 0.05
 """A call that is over sooner is not worth a task that looks whether its client is still there."""
 
+LONGEST_UPLOAD_S = 300.0
+"""So long a body may take: enough for the largest at two megabits a second, too little to hold a line open for."""
+
 STALLED_S = 30.0
 """Whoever takes nothing for so long holds a place that others wait for, and lets its engine seem silent: it is gone."""
 
@@ -26,6 +29,13 @@ class BodyTooLarge(Exception):
 
     def __init__(self, *, limit: int) -> None:
         super().__init__(f"The body is larger than the {limit} bytes that KUBEMOOT_GATEWAY_MAX_BODY_BYTES allows.")
+
+
+class BodyTooSlow(Exception):
+    """The body did not arrive in time."""
+
+    def __init__(self) -> None:
+        super().__init__(f"The body did not arrive within {LONGEST_UPLOAD_S:.0f} seconds.")
 
 
 class Line:
@@ -47,8 +57,16 @@ class Line:
 
         Raises:
             BodyTooLarge: it is larger than the limit; the rest stays unread.
+            BodyTooSlow: it took too long.
             ClientGone: it will never be whole.
         """
+        try:
+            async with asyncio.timeout(LONGEST_UPLOAD_S):
+                return await self._whole_body(limit=limit)
+        except TimeoutError:
+            raise BodyTooSlow from None
+
+    async def _whole_body(self, *, limit: int) -> bytes:
         announced = self.headers.get("content-length", "")
         if announced.isdigit() and int(announced) > limit:
             raise BodyTooLarge(limit=limit)

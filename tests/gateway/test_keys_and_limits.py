@@ -1,5 +1,6 @@
 """Keys at the gateway: what is refused to whom, in the shape of each dialect, before anything is placed."""
 
+import asyncio
 import json
 from datetime import timedelta
 
@@ -7,6 +8,7 @@ import httpx
 import pytest
 
 from kubemoot_web.access import token_create
+from kubemoot_web.gateway import line as lines
 from kubemoot_web.gateway.app import Gateway
 from kubemoot_web.gateway.key_in_path import KeyInPath
 from scheduler import bootstrap
@@ -223,3 +225,21 @@ async def test_a_client_that_takes_an_api_which_is_not_there_is_told_which_one_i
     assert answer.json()["error"]["message"] == (
         "The gateway has no POST /v1/responses. Have your client use the chat completions API."
     )
+
+
+async def test_a_body_that_does_not_come_is_refused_in_the_dialects_shape(monkeypatch):
+    monkeypatch.setattr(lines, "LONGEST_UPLOAD_S", 0.05)
+    headers = [(b"authorization", f"Bearer {await key('call')}".encode())]
+    scope = {"type": "http", "method": "POST", "path": "/v1/chat/completions", "headers": headers}
+    sent: list[dict] = []
+
+    async def never() -> dict:
+        return await asyncio.Event().wait()
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    await asyncio.wait_for(Gateway(None)(scope, never, send), 5)
+
+    assert sent[0]["status"] == 408
+    assert json.loads(sent[1]["body"])["error"]["code"] == "too-slow-body"
