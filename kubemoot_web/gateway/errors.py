@@ -52,6 +52,8 @@ LONGEST_WAIT_S: Final = 86_400
 ENDED_EARLY: Final = (
     "The model server ended its answer before it was complete: what came so far is not the whole answer."
 )
+UNSAID: Final = "The model server refused the call and did not say why."
+LONGEST_SENTENCE: Final = 2_000
 INSIDE: Final = "Something went wrong inside Kubemoot; its log says where."
 BROKE_OFF: Final = "The connection to the model server broke off: what came so far is not the whole answer."
 
@@ -112,7 +114,7 @@ def truncation(dialect: Dialect, stream: bool, *, is_broken: bool) -> bytes:
 def engine_refusal(dialect: Dialect, status: int, body: bytes) -> tuple[int, Headers, bytes]:
     """Pass on what an engine says against a call (400 to 499): as it is in the caller's dialect, else its words."""
     if not _is_shaped(dialect, body):
-        body = _written(_shaped(dialect, status, ENGINE_REFUSED, engine_words(body), None))
+        body = _written(_shaped(dialect, status, ENGINE_REFUSED, engine_words(body) or UNSAID, None))
     headers: Headers = [
         (b"content-type", JSON),
         (b"content-length", str(len(body)).encode()),
@@ -123,12 +125,12 @@ def engine_refusal(dialect: Dialect, status: int, body: bytes) -> tuple[int, Hea
 
 
 def engine_words(body: bytes) -> str:
-    """Find the sentence in an engine's error body, whichever shape it has."""
+    """Find the sentence in an engine's error body, whichever shape it has; empty where it has none."""
     value = _read(body)
     for _ in range(2):
         if isinstance(value, dict):
             value = value.get("error") or value.get("message")
-    return value if isinstance(value, str) and value else "The model server refused the call and did not say why."
+    return value[:LONGEST_SENTENCE] if isinstance(value, str) else ""
 
 
 def _is_shaped(dialect: Dialect, body: bytes) -> bool:

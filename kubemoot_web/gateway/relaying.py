@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from kubemoot_web.gateway.asking import Asked, BadAsk
 from kubemoot_web.gateway.dialects import Headers, answer_headers, beat
-from kubemoot_web.gateway.errors import INSIDE, engine_refusal, error_answer, error_frame
+from kubemoot_web.gateway.errors import INSIDE, engine_refusal, engine_words, error_answer, error_frame
 from kubemoot_web.gateway.heads import passed_down, placement
 from kubemoot_web.gateway.line import Line
 from kubemoot_web.gateway.mishaps import note_mishap
@@ -93,7 +93,7 @@ class Relaying:
             await self._fail(code, stood_aside(reason=error.reason, model=error.model), retry_s=error.eta_s)
         except NoAnswer as error:
             server = error.placed.ticket.server
-            message = engine_failed(server=server, failure=error.failure)
+            message = engine_failed(server=server, failure=error.failure, said=engine_words(error.said))
             await self._fail(CODES[error.failure], message, retry_s=error.retry_after_s)
         except LineFull as error:
             await self._fail("queue-full", str(error))
@@ -231,11 +231,11 @@ class Relaying:
             await self._line.begin(status=200, headers=[*self._head(running), length])
             await self._line.write(body)
         else:
-            code = "stream-truncated" if verdict.end is CallEnd.TRUNCATED else "engine-error"
-            server = running.placed.ticket.server
-            status, headers, body = error_answer(
-                self._asked.dialect, code, engine_failed(server=server, failure=Failure.ERROR)
-            )
+            is_cut = verdict.end is CallEnd.TRUNCATED
+            said = "" if is_cut else engine_words(body)
+            message = engine_failed(server=running.placed.ticket.server, failure=Failure.ERROR, said=said)
+            code = "stream-truncated" if is_cut else "engine-error"
+            status, headers, body = error_answer(self._asked.dialect, code, message)
             await self._line.begin(status=status, headers=[*headers, *self._placement()])
             await self._line.write(body)
         return verdict

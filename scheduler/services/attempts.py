@@ -5,6 +5,8 @@ ticket is held from before the request is sent until the answer is read to its e
 closed; nothing is sent again once a byte came, or while an engine may be at work on it.
 """
 
+import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -19,15 +21,24 @@ from scheduler.core.types import Ticket
 from scheduler.services.held import Progress
 from scheduler.services.placing import Doors, NoPlace, give_back, place
 
+MOST_WORDS = 64 * 1024
+PATIENCE_FOR_WORDS_S = 1.0
+
 
 class NoAnswer(Exception):
-    """The call had a place, and its engine gave no answer that could be passed on."""
+    """The call had a place, and its engine gave no answer that could be passed on.
 
-    def __init__(self, *, failure: Failure, placed: "Placed", retry_after_s: float | None = None) -> None:
+    `said` is what the engine sent instead, for the caller's eyes alone: it may repeat the caller's words.
+    """
+
+    def __init__(
+        self, *, failure: Failure, placed: "Placed", retry_after_s: float | None = None, said: bytes = b""
+    ) -> None:
         super().__init__(failure.value)
         self.failure = failure
         self.placed = placed
         self.retry_after_s = retry_after_s
+        self.said = said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +127,13 @@ async def call_open(
             failure=tried.failure,
             attempt=attempt,
             wish_s=tried.retry_after_s,
-            is_elsewhere=is_elsewhere(snapshot=snapshot, candidates=call.candidates, failed=failed),
+            is_elsewhere=is_elsewhere(
+                snapshot=snapshot,
+                waiter=call.waiter(id=id, now=snapshot.now, default_limit_s=wait_s),
+                failed=failed,
+            ),
         )
-        if step is None:
+        if step is None or doors.now() + step.after_s > deadline:
             raise tried
         if step.elsewhere:
             candidates = kept_from(candidates=call.candidates, servers=snapshot.servers, failed=failed)
@@ -170,7 +185,7 @@ async def _contact(
             (read_retry_after(v, now=doors.now()) for name, v in answer.headers if name == "retry-after"), None
         )
         outcome = Outcome(ok=False, end=CallEnd.ERROR, status=answer.status)
-        return NoAnswer(failure=failure, placed=placed, retry_after_s=wish_s)
+        return NoAnswer(failure=failure, placed=placed, retry_after_s=wish_s, said=await _words(answer))
     except RelayFailed as error:
         outcome = Outcome(ok=False, end=CallEnd.ERROR)
         return NoAnswer(failure=_failure(error, has_head=answer is not None), placed=placed)
@@ -179,6 +194,16 @@ async def _contact(
             if answer is not None:
                 answer.close()
             await _give_back(doors=doors, placed=placed, outcome=outcome)
+
+
+async def _words(answer: RelayAnswer) -> bytes:
+    """Read what an engine says of its failure, as far as it says it soon and shortly."""
+    said = bytearray()
+    with contextlib.suppress(RelayFailed, TimeoutError):
+        async with asyncio.timeout(PATIENCE_FOR_WORDS_S):
+            while len(said) < MOST_WORDS and (piece := await answer.piece()):
+                said += piece
+    return bytes(said[:MOST_WORDS])
 
 
 def _failure(error: RelayFailed, *, has_head: bool) -> Failure:

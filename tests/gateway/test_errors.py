@@ -5,7 +5,7 @@ import json
 import pytest
 
 from kubemoot_web.gateway.dialects import Dialect
-from kubemoot_web.gateway.errors import STATUSES, engine_refusal, error_answer, error_frame
+from kubemoot_web.gateway.errors import STATUSES, engine_refusal, engine_words, error_answer, error_frame
 
 OPENAI, OLLAMA, ANTHROPIC = Dialect.OPENAI, Dialect.OLLAMA, Dialect.ANTHROPIC
 
@@ -139,3 +139,18 @@ def test_an_engines_own_words_are_passed_on_in_the_callers_dialect(body, words):
 )
 def test_an_engines_answer_in_the_callers_own_dialect_is_passed_on_untouched(dialect, body):
     assert engine_refusal(dialect, 400, body)[2] is body
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"error": "no memory"}', "no memory"),
+        (b'{"error": {"message": "no memory", "code": 500}}', "no memory"),
+        (b'{"message": "no memory"}', "no memory"),
+        (b"<html>oops</html>", ""),
+        (b"", ""),
+        (b'{"error": 7}', ""),
+    ],
+)
+def test_an_engines_own_sentence_is_found_in_any_shape(body, words):
+    assert engine_words(body) == words

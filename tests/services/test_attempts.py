@@ -108,7 +108,7 @@ async def test_a_busy_engine_is_asked_again_after_a_pause_without_a_ticket_meanw
     """C36: the slot was kept while the call slept before its retry."""
     world = await alone()
     calls = Calls(world, Answer(status=503, headers=(("retry-after", "4"),)), Answer())
-    running = await calls.open(SMALL)
+    running = await calls.open(SMALL, wait_s=60)
 
     assert calls.pauses == [(4.0, 0)]
     assert calls.tickets() == {"t-c1.2": "gpu-1"}

@@ -3,20 +3,15 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from scheduler.core.admission.closed import places_of
 from scheduler.core.snapshot import ClusterSnapshot
-from scheduler.core.types import Candidate
+from scheduler.core.types import Candidate, Waiter
 
 
-def is_elsewhere(*, snapshot: ClusterSnapshot, candidates: Sequence[Candidate], failed: Collection[str]) -> bool:
-    """Say whether any other server is there for calls and has, or can load, any of the models."""
-    return any(
-        server.is_open
-        and candidate.may_run_on(name)
-        and (candidate.model in server.warm or server.allows(candidate.model))
-        for name, server in snapshot.servers.items()
-        if name not in failed
-        for candidate in candidates
-    )
+def is_elsewhere(*, snapshot: ClusterSnapshot, waiter: Waiter, failed: Collection[str]) -> bool:
+    """Say whether any other server that takes calls has, or could hold, a model that the call accepts."""
+    places = places_of(snapshot=snapshot, waiter=waiter)
+    return any(server.is_open and server.name not in failed for server in places)
 
 
 def kept_from(

@@ -167,8 +167,13 @@ def nothing_ahead(*, servers: int) -> str:
     return "Nothing is due: nobody waits and nothing is loading. The next call is placed the moment it comes."
 
 
-def engine_failed(*, server: str, failure: str) -> str:
-    """Say how an engine failed a call that it had a place for."""
+def engine_failed(*, server: str, failure: str, said: str = "") -> str:
+    """Say how an engine failed a call that it had a place for, and what it `said` of it."""
+    told = _engine_failed(server=server, failure=failure)
+    return f"{told} It said: {said}" if said else told
+
+
+def _engine_failed(*, server: str, failure: str) -> str:
     match failure:
         case "unreached":
             return f"{server} cannot be reached now. Its page says since when."
