@@ -1,12 +1,14 @@
 """The ASGI application: HTTP, WebSocket, and what a web process does when it starts and ends."""
 
 import gc
+import logging
 import os
 import sys
 from typing import Any
 
 from django.conf import settings
 from django.core.asgi import get_asgi_application
+from django.db import DatabaseError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubemoot_web.settings.prod")
 django_application = get_asgi_application()
@@ -23,6 +25,8 @@ from kubemoot_web.gateway.key_in_path import KeyInPath  # noqa: E402
 from kubemoot_web.live.routing import websocket_urlpatterns  # noqa: E402
 from scheduler import bootstrap  # noqa: E402
 
+log = logging.getLogger(__name__)
+
 GARBAGE_AFTER = 10_000
 """So many objects more, and garbage is looked for. With the language's 700 and a thousand boards that are sent to four
 times a second, every call waited 100 ms every few seconds while all that belongs to the sockets was looked through."""
@@ -37,6 +41,7 @@ async def lifespan(scope: Any, receive: Any, send: Any) -> None:
     await receive()  # lifespan.startup
     try:
         await bootstrap.runtime()
+        await _configure()
     except Exception as error:  # whatever it is, the server must say it and end instead of serving without a ledger
         await send({"type": "lifespan.startup.failed", "message": f"The ledger cannot be reached: {error}"})
         return
@@ -47,6 +52,16 @@ async def lifespan(scope: Any, receive: Any, send: Any) -> None:
     await receive()  # lifespan.shutdown
     await bootstrap.close()
     await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _configure() -> None:
+    """Let an empty ledger know the registered servers before anybody calls: without one, nothing could ever be placed,
+    and that is what the first calls would hear.
+    """
+    try:
+        await bootstrap.configure()
+    except DatabaseError as error:  # pages say so too, and the timer tries again
+        log.warning("The registered servers are not known yet: %s", error)
 
 
 http = ByToken(people=django_application, programs=TokenHandler())

@@ -128,16 +128,21 @@ async def resources_changed(change: ResourcesChanged) -> None:
     if not change.kinds & IN_THE_LEDGER:
         return
     try:
-        wired = await runtime()
-        await ledger_configure(
-            ledger=wired.ledger,
-            catalog=wired.catalog,
-            effects=wired.effects,
-            config=wired.config,
-            now=wired.now(),
-        )
+        await configure()
     except LedgerUnavailable as error:
         log.warning("Stored, and in use as soon as Kubemoot runs: its ledger cannot be reached now (%s).", error)
+
+
+async def configure() -> None:
+    """Bring what is registered into the ledger now, rather than when the timer does it next.
+
+    Raises:
+        LedgerUnavailable: the ledger cannot be reached.
+    """
+    wired = await runtime()
+    await ledger_configure(
+        ledger=wired.ledger, catalog=wired.catalog, effects=wired.effects, config=wired.config, now=wired.now()
+    )
 
 
 def run(work: Callable[[Runtime], Awaitable[T]]) -> T:
