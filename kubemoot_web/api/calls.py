@@ -12,6 +12,7 @@ from kubemoot_web.api.attempts import attempt_doc
 from kubemoot_web.board import rfc3339
 from scheduler import queries
 from scheduler.core.attempt_history import split_attempt_id
+from scheduler.core.decisions import code_of
 from scheduler.models import Call
 
 router = Router()
@@ -66,7 +67,7 @@ def _doc(call: Call) -> dict[str, Any]:
         "state": call.state,
         "outcome": call.outcome or None,
         "attemptCount": call.attempts,
-        "reason": call.reason or None,
+        "reason": code_of(reason=call.reason) or None,
         "evicted": call.evicted,
         "arrivedAt": rfc3339(call.arrived_at.timestamp()),
         "startedAt": None if call.started_at is None else rfc3339(call.started_at.timestamp()),

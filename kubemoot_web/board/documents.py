@@ -4,6 +4,7 @@ from typing import Any
 
 from kubemoot_web.board.times import rfc3339
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.decisions import code_of
 from scheduler.core.explain import decision_doc
 from scheduler.core.helping import ways_for
 from scheduler.core.ledger import ServerRecord, Settled
@@ -156,7 +157,7 @@ def standing_aside_doc(*, settled: Settled) -> dict[str, Any]:
     """Write why a call got no place."""
     reason = settled.reason or ""
     return {
-        "standAside": reason,
+        "standAside": code_of(reason=reason),
         "model": settled.model,
         "message": stood_aside(reason=reason, model=settled.model),
     }

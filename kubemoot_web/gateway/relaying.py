@@ -21,7 +21,7 @@ from providers.core.relaying import RelayFailed, RelayRequest
 from providers.core.types import EngineKind
 from scheduler.core.admission.retrying import Failure
 from scheduler.core.calls import Call
-from scheduler.core.decisions import Reason
+from scheduler.core.decisions import Reason, code_of
 from scheduler.core.ledger import CallEnd, Outcome
 from scheduler.core.messages import engine_failed, place_lost, stood_aside
 from scheduler.ports import LedgerUnavailable, LineFull
@@ -89,7 +89,7 @@ class Relaying:
         try:
             running = await self._opened(on_lapse=on_lapse)
         except NoPlace as error:
-            code = REASONS.get(error.reason, error.reason)
+            code = REASONS.get(error.reason, code_of(reason=error.reason))
             await self._fail(code, stood_aside(reason=error.reason, model=error.model), retry_s=error.eta_s)
         except NoAnswer as error:
             server = error.placed.ticket.server

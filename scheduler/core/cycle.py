@@ -11,6 +11,7 @@ from dataclasses import replace
 from operator import itemgetter
 
 from scheduler.core import draining
+from scheduler.core.admission.closed import why_not_placed
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.decisions import Decision, Evict, Grant, Load, Queue, Reason, StandAside, Wait
 from scheduler.core.explain import trace_json
@@ -197,16 +198,18 @@ def _stand_aside(work: Pass) -> bool:
     for group in work.waiting:
         decision = work.decisions[group.head.id]
         is_hopeless = isinstance(decision, StandAside)
-        if not is_hopeless and not is_due:
+        if not is_hopeless and not (is_due and any(now >= waiter.limit_at for waiter in group.members)):
             left.append(group)
             continue
         staying = []
         key_room = work.snapshot.room_of_key(group.head)
+        # What counts for it is alike for the whole group.
+        without_place = why_not_placed(snapshot=work.snapshot, waiter=group.head)
         for place in range(len(group)):
             turn, waiter = group.member(place)
             if is_hopeless or now >= waiter.limit_at:
                 is_key_full = key_room is not None and place >= key_room
-                reason = Reason.KEY_LIMIT if is_key_full else Reason.GPU_BUSY
+                reason = Reason.KEY_LIMIT if is_key_full else without_place
                 if isinstance(decision, StandAside):
                     reason = decision.reason
                 trace = trace_json(decision)

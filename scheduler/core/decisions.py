@@ -11,13 +11,24 @@ TRACE_OPTIONS = 6
 
 
 class Reason(StrEnum):
-    """Why a call is not placed, in the words of the wire."""
+    """Why a call is not placed. Those of `WITHOUT_CAPACITY` are `gpu-busy` on the wire: people are told them apart."""
 
     GPU_BUSY = "gpu-busy"
+    GPU_CLOSED = "gpu-closed"
+    LOAD_OVERDUE = "load-overdue"
+    WAIT_LOST = "wait-lost"
     MODEL_TOO_LARGE = "model-too-large"
     PROMPT_TOO_LARGE = "prompt-too-large"
     KEY_LIMIT = HELD_BY_KEY
     QUEUE_CLEARED = "queue-cleared"
+
+
+WITHOUT_CAPACITY = frozenset({Reason.GPU_BUSY, Reason.GPU_CLOSED, Reason.LOAD_OVERDUE, Reason.WAIT_LOST})
+
+
+def code_of(*, reason: str) -> str:
+    """Give the word that programs read for a reason."""
+    return Reason.GPU_BUSY.value if reason in WITHOUT_CAPACITY else reason
 
 
 class Verdict(StrEnum):

@@ -29,4 +29,4 @@ def overdue_loads(*, snapshot: ClusterSnapshot, waiters: Iterable[Waiter], confi
         patience = config.load_patience * server.load_seconds(footprint or 0)
         started_at = min((x.started_at for x in server.loads if x.model == ticket.model), default=ticket.started_at)
         if snapshot.now >= started_at + patience:
-            yield StandAsideChange(waiter=waiter.id, reason=Reason.GPU_BUSY.value, model=ticket.model)
+            yield StandAsideChange(waiter=waiter.id, reason=Reason.LOAD_OVERDUE.value, model=ticket.model)

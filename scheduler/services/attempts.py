@@ -151,7 +151,7 @@ async def _placed(*, doors: Doors, call: str, attempt: int, settled: Settled) ->
     record = doors.ledger.replica.servers.get(ticket.server)
     if record is None:  # taken out of the configuration in this very moment
         await give_back(doors=doors, ticket=ticket.id, outcome=Outcome(ok=False, end=CallEnd.CANCELLED))
-        raise NoPlace(reason=Reason.GPU_BUSY, model=ticket.model)
+        raise NoPlace(reason=Reason.GPU_CLOSED, model=ticket.model)
     copy = next((each for each in record.seen.residents if ticket.model in each.names), None)
     known = None if copy is None else copy.context_length
     return Placed(

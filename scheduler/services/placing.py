@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from providers.ports import EngineRelay
+from scheduler.core.admission.closed import why_not_placed
 from scheduler.core.calls import Call
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.decisions import Reason
@@ -47,9 +48,22 @@ async def place(*, doors: Doors, call: Call, id: str, wait_s: float) -> Settled:
     """Wait for a place, at most `wait_s` seconds; while the model of a granted call loads, until it has loaded.
 
     Raises:
-        NoPlace: the wait was too long, or the call can never be placed.
+        NoPlace: the wait was too long, it was lost, or the call can never be placed.
         LineFull: too many calls wait already.
     """
+    try:
+        settled = await _settled(doors=doors, call=call, id=id, wait_s=wait_s)
+    except TicketGone:
+        raise NoPlace(reason=Reason.WAIT_LOST, model=call.candidates[0].model) from None
+    if settled.ticket is None:
+        reason = settled.reason or Reason.GPU_BUSY
+        late = replace(call.waiter(id=id, now=doors.now(), default_limit_s=0), model=settled.model)
+        eta_s = _eta_s(doors=doors, waiter=late) if reason == Reason.GPU_BUSY else None
+        raise NoPlace(reason=reason, model=settled.model, eta_s=eta_s)
+    return settled
+
+
+async def _settled(*, doors: Doors, call: Call, id: str, wait_s: float) -> Settled:
     settled = await call_submit(
         ledger=doors.ledger,
         effects=doors.effects,
@@ -63,9 +77,9 @@ async def place(*, doors: Doors, call: Call, id: str, wait_s: float) -> Settled:
         while isinstance(settled, StillWaiting):
             waiter = settled.waiter
             if waiter.ticket is None:
-                eta_s = _eta_s(doors=doors, waiter=waiter)
-                await _leave(doors=doors, waiter=waiter.id, reason=Reason.GPU_BUSY)
-                raise NoPlace(reason=Reason.GPU_BUSY, model=waiter.model, eta_s=eta_s)
+                late = _late(doors=doors, waiter=waiter)
+                await _leave(doors=doors, waiter=waiter.id, reason=late.reason)
+                raise late
             settled = await call_wait(
                 ledger=doors.ledger, config=doors.config, now=doors.now, waiter=waiter.id, wait_s=LOOK_AGAIN_S
             )
@@ -74,14 +88,15 @@ async def place(*, doors: Doors, call: Call, id: str, wait_s: float) -> Settled:
             call_withdraw(ledger=doors.ledger, effects=doors.effects, config=doors.config, waiter=id, now=doors.now())
         )
         raise
-    except TicketGone:
-        raise NoPlace(reason=Reason.GPU_BUSY, model="") from None
-    if settled.ticket is None:
-        reason = settled.reason or Reason.GPU_BUSY
-        late = replace(call.waiter(id=id, now=doors.now(), default_limit_s=0), model=settled.model)
-        eta_s = _eta_s(doors=doors, waiter=late) if reason == Reason.GPU_BUSY else None
-        raise NoPlace(reason=reason, model=settled.model, eta_s=eta_s)
     return settled
+
+
+def _late(*, doors: Doors, waiter: Waiter) -> NoPlace:
+    """Say what a call is told whose patience is over while it waits in line."""
+    snapshot = doors.ledger.replica.snapshot(now=doors.now())
+    reason = why_not_placed(snapshot=snapshot, waiter=waiter) if waiter.needs_model else Reason.KEY_LIMIT
+    eta_s = _eta_s(doors=doors, waiter=waiter) if reason is Reason.GPU_BUSY else None
+    return NoPlace(reason=reason, model=waiter.model, eta_s=eta_s)
 
 
 def _eta_s(*, doors: Doors, waiter: Waiter) -> float | None:

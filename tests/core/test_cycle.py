@@ -225,6 +225,33 @@ def test_who_has_waited_to_its_limit_stands_aside():
     assert said == [("stand_aside", "w", A, "gpu-busy")]
 
 
+CLOSED = {
+    "it cannot be reached": server().loaded(A).having(ready=False),
+    "it is paused": server().loaded(A).having(paused=True),
+    "its circuit is open": server().loaded(A).having(circuit_open=True),
+    "loads of the model failed there": server().having(blocked=frozenset({A})),
+}
+
+
+@pytest.mark.parametrize("closed", CLOSED.values(), ids=CLOSED.keys())
+@pytest.mark.parametrize("other", [(), (server("gpu-2").having(models=frozenset({B})),)], ids=["alone", "with another"])
+def test_who_had_only_servers_that_took_no_calls_is_not_told_that_they_were_busy(closed, other):
+    snapshot = cluster(closed, *other).knowing(A, 1024).at()
+
+    said = planned(snapshot, wants("w", A, since=NOW - 90, limit=90))
+
+    assert said == [("stand_aside", "w", A, "gpu-closed")]
+
+
+@pytest.mark.parametrize("closed", CLOSED.values(), ids=CLOSED.keys())
+def test_who_had_one_server_that_was_merely_busy_is_told_so(closed):
+    snapshot = cluster(closed, server("gpu-2").loaded(A).busy(A)).knowing(A, 1024).at()
+
+    said = planned(snapshot, wants("w", A, since=NOW - 90, limit=90))
+
+    assert said == [("stand_aside", "w", A, "gpu-busy")]
+
+
 def test_at_the_limit_it_is_tried_once_more_first():
     snapshot = cluster(server().loaded(A)).at()
 

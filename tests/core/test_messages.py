@@ -117,6 +117,9 @@ def test_it_says_what_it_should(wanted, said):
         ("model-too-large", "No server can hold qwen3:32b.", "or let the policy accept a smaller model."),
         ("prompt-too-large", "The prompt is longer than the context qwen3:32b has", "with memory to spare."),
         ("gpu-busy", "Every GPU with room for qwen3:32b stayed busy", "raise the agent's limit, or add a server."),
+        ("gpu-closed", "No server that can hold qwen3:32b took calls for it", "Their pages say why and since when."),
+        ("load-overdue", "The load of qwen3:32b did not end", "or try again later."),
+        ("wait-lost", "The call lost its turn in line", "Send it again."),
     ],
 )
 def test_standing_aside_says_why_and_what_would_help(reason, begins, ends):

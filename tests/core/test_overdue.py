@@ -21,7 +21,7 @@ def test_the_wait_for_a_load_ends(load_age, limit_age, ends):
 
     found = list(overdue_loads(snapshot=snapshot, waiters=[waiter], config=CONFIG))
 
-    assert found == ([StandAsideChange(waiter="w", reason="gpu-busy", model="m")] if ends else [])
+    assert found == ([StandAsideChange(waiter="w", reason="load-overdue", model="m")] if ends else [])
 
 
 def test_who_still_waits_for_a_place_is_not_asked_here():

@@ -12,6 +12,7 @@ from kubemoot_web.gateway import line as lines
 from kubemoot_web.gateway.app import Gateway
 from kubemoot_web.gateway.key_in_path import KeyInPath
 from scheduler import bootstrap
+from scheduler.core.gate import Admission, AdmissionState
 from scheduler.core.ledger import ServerSeen
 from scheduler.core.snapshot import Resident
 from tests.api.conftest import Caller
@@ -84,6 +85,19 @@ def said(answer: httpx.Response, path: str) -> str:
         case _:
             assert body["type"] == "error"
             return body["error"]["message"]
+
+
+@pytest.mark.parametrize("path", DIALECTS)
+async def test_who_waited_for_a_paused_server_is_told_so_with_the_code_that_programs_know(path):
+    ledger = (await bootstrap.runtime()).ledger
+    await ledger.admission_set(server="gpu-1", admission=Admission(state=AdmissionState.PAUSED, since=1.0))
+
+    answer = await send(
+        "POST", path, await key("call"), json={"model": "qwen3:8b", **QUESTION}, headers={"x-kubemoot-wait": "0"}
+    )
+
+    assert answer.headers["x-kubemoot-reason"] == "gpu-busy"
+    assert said(answer, path).startswith("No server that can hold qwen3:8b took calls for it when the wait ended")
 
 
 @pytest.mark.parametrize("path", DIALECTS)

@@ -14,6 +14,7 @@ from scheduler.core import messages
 from scheduler.core.attempt_history import AttemptRecord, attempt_id
 from scheduler.core.call_history import CallRecord, CallState
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.decisions import code_of
 from scheduler.core.messages.attempts import OUTCOMES
 from scheduler.core.messages.history import call_bar, not_written_yet, nothing_weighed, weighed_at_selection
 from scheduler.core.replica import Replica
@@ -157,7 +158,7 @@ def _facts(call: CallRecord) -> tuple[Fact, ...]:
         "how it ended": "" if call.outcome is None else OUTCOMES[call.outcome],
         "prompt tokens": "" if call.prompt_tokens is None else f"{call.prompt_tokens:,}",
         "completion tokens": "" if call.completion_tokens is None else f"{call.completion_tokens:,}",
-        "reason": call.reason,
+        "reason": code_of(reason=call.reason),
     }
     return tuple(Fact(name=name, value=value) for name, value in facts.items() if value)
 

@@ -1,13 +1,15 @@
 """Which servers take no calls although they are there, and who waits for just these."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scheduler.core.decisions import Reason
 from scheduler.core.gate import AdmissionBy, AdmissionState, Circuit
 from scheduler.core.ledger import ServerRecord
 from scheduler.core.messages import admission as messages
 from scheduler.core.placement import fit
 from scheduler.core.snapshot import ClusterSnapshot, Server
-from scheduler.core.types import TicketState, Waiter
+from scheduler.core.types import Candidate, TicketState, Waiter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +69,27 @@ def closed_places(*, snapshot: ClusterSnapshot, waiter: Waiter) -> tuple[str, ..
 
 def places_of(*, snapshot: ClusterSnapshot, waiter: Waiter) -> tuple[Server, ...]:
     """List the servers, open or not, that have or could ever hold one of a waiter's models, with its prompt."""
+    names = {server.name: server for server, _ in _places(snapshot=snapshot, waiter=waiter)}
+    return tuple(names.values())
+
+
+def why_not_placed(*, snapshot: ClusterSnapshot, waiter: Waiter) -> Reason:
+    """Say why a wait ends without a place: its servers are busy, or none of them takes a call for its models now."""
+    places = tuple(_places(snapshot=snapshot, waiter=waiter))
+    takes_any = any(server.is_open and not _rests(server=server, model=each.model) for server, each in places)
+    return Reason.GPU_BUSY if takes_any or not places else Reason.GPU_CLOSED
+
+
+def _places(*, snapshot: ClusterSnapshot, waiter: Waiter) -> Iterator[tuple[Server, Candidate]]:
     request = waiter.request()
-    return tuple(
-        server
-        for server in snapshot.servers.values()
-        if any(
-            server.fits_prompt(model=candidate.model, prompt_tokens=request.prompt_tokens)
-            and fit.is_place(snapshot=snapshot, server=server, candidate=candidate)
-            for candidate in request.acceptable
-        )
-    )
+    for server in snapshot.servers.values():
+        for candidate in request.acceptable:
+            if server.fits_prompt(model=candidate.model, prompt_tokens=request.prompt_tokens) and fit.is_place(
+                snapshot=snapshot, server=server, candidate=candidate
+            ):
+                yield server, candidate
+
+
+def _rests(*, server: Server, model: str) -> bool:
+    """Say whether a model has no copy on a server, and its loads rest there because they failed."""
+    return model in server.blocked and model not in server.warm and model not in server.loading

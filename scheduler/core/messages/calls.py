@@ -80,6 +80,18 @@ def stood_aside(*, reason: str, model: str) -> str:
             )
         case Reason.QUEUE_CLEARED:
             return f"An operator cleared the queue that the call for {model} stood in. Send it again, or ask them why."
+        case Reason.GPU_CLOSED:
+            return (
+                f"No server that can hold {model} took calls for it when the wait ended: each was not ready, kept from "
+                f"calls, or resting because its calls or loads failed. Their pages say why and since when."
+            )
+        case Reason.LOAD_OVERDUE:
+            return (
+                f"The load of {model} did not end until the waiting limit, and should have long before. Look at what "
+                f"its engine's log says, or try again later."
+            )
+        case Reason.WAIT_LOST:
+            return "The call lost its turn in line: Kubemoot did not hear of it for too long. Send it again."
         case Reason.KEY_LIMIT:
             return (
                 "The key's own calls kept running until the waiting limit. Send fewer calls at once, or raise the "
