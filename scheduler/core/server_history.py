@@ -20,14 +20,17 @@ class ServerEventKind(StrEnum):
     REGISTERED = "registered"
     CONFIGURED = "configured"
     REMOVED = "removed"
+    ADMISSION = "admission"
+    CIRCUIT_OPENED = "circuit_opened"
+    CIRCUIT_CLOSED = "circuit_closed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerEventRecord:
     """One thing that happened on a server, as history keeps it. Times are Unix seconds.
 
-    `agent` and `call` are whom a load began for; `until` is how long a model rests after a load that failed; `phase`
-    and `residents` are what a probe found.
+    `agent` and `call` are whom a load began for; `until` is how long a model rests after a load that failed, or the
+    server after its calls did; `phase` and `residents` are what a probe found; of an admission, `phase` is its state.
     """
 
     server: str
@@ -66,7 +69,7 @@ class Holding:
 
 
 def server_event_of(*, event: Event, at: float) -> ServerEventRecord | None:
-    """Read an event of the journal; None when it says nothing about a server's memory or health."""
+    """Read an event of the journal; None when it says nothing about a server itself."""
     reader = READERS.get(str(event.get("type")))
     return None if reader is None or not event.get("server") else reader(event, at)
 
@@ -117,12 +120,26 @@ def _changed(event: Event, at: float) -> ServerEventRecord:
     )
 
 
+def _gate(event: Event, at: float) -> ServerEventRecord:
+    return ServerEventRecord(
+        server=event["server"],
+        kind=ServerEventKind(event["type"]),
+        at=at,
+        detail=event.get("reason") or "",
+        until=event.get("rests_until"),
+        phase=event.get("state") or "",
+    )
+
+
 READERS: dict[str, Callable[[Event, float], ServerEventRecord]] = {
     "load_started": _load,
     "load_done": _load,
     "load_failed": _load,
     "victim_gone": _load,
     "server_changed": _changed,
+    "admission": _gate,
+    "circuit_opened": _gate,
+    "circuit_closed": _gate,
 }
 
 
@@ -182,4 +199,7 @@ STEPS: dict[ServerEventKind, Callable[[Holding, ServerEventRecord], Holding]] = 
     ServerEventKind.REGISTERED: _clear,
     ServerEventKind.CONFIGURED: _keep,
     ServerEventKind.REMOVED: _clear,
+    ServerEventKind.ADMISSION: _keep,
+    ServerEventKind.CIRCUIT_OPENED: _keep,
+    ServerEventKind.CIRCUIT_CLOSED: _keep,
 }

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class ServerEvent(models.Model):
-    """One thing that happened on a server: a load, an unload, a change that a probe found."""
+    """One thing on a server: a load, an unload, a change that a probe found, calls kept away or let in."""
 
     server = models.CharField(max_length=320)
     kind = models.CharField(max_length=16)

@@ -25,6 +25,12 @@ SAID = {
     "Registered.": event(K.REGISTERED),
     "Its settings were changed.": event(K.CONFIGURED),
     "Taken out of the cluster.": event(K.REMOVED),
+    "Paused: no further call is placed here. New fans.": event(K.ADMISSION, phase="paused", detail="new fans"),
+    "Being drained: no further call is placed here.": event(K.ADMISSION, phase="draining"),
+    "Taken out: no further call is placed here. Wrong.": event(K.ADMISSION, phase="quarantined", detail="wrong"),
+    "Taken back: calls are placed here again.": event(K.ADMISSION, phase="open"),
+    "Calls failed here: nothing is placed here for a while, then one call tries it.": event(K.CIRCUIT_OPENED),
+    "A call was answered well: calls are placed here again.": event(K.CIRCUIT_CLOSED),
     "At most 1.0 GiB held, 1 call at once at the most, 1 load, 0 unloads.": history.day_summary(
         most_mib=1024, most_calls=1, loads=1, unloads=0, failures=0, away_s=0
     ),

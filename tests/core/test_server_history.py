@@ -70,6 +70,15 @@ def probed(at: float, *residents: tuple[str, int | None], **more) -> ServerEvent
             probed(0, ("m", None)),
         ),
         ({"type": "server_changed", "reason": "removed", "server": "gpu-1"}, event("removed")),
+        (
+            {"type": "admission", "server": "gpu-1", "state": "paused", "reason": "new fans", "by": "operator"},
+            event("admission", phase="paused", detail="new fans"),
+        ),
+        (
+            {"type": "circuit_opened", "server": "gpu-1", "failures": 3, "status": 500, "rests_until": NOON + 9},
+            event("circuit_opened", until=NOON + 9),
+        ),
+        ({"type": "circuit_closed", "server": "gpu-1", "opened_at": NOON}, event("circuit_closed")),
         ({"type": "granted", "server": "gpu-1", "call": "c1"}, None),
         ({"type": "load_done", "server": ""}, None),
     ],
@@ -81,6 +90,9 @@ def probed(at: float, *residents: tuple[str, int | None], **more) -> ServerEvent
         "probed",
         "an older writer told no sizes",
         "removed",
+        "paused",
+        "calls failed",
+        "a call went well",
         "a call's",
         "none",
     ],
@@ -100,7 +112,7 @@ def test_memory_follows_loads_unloads_and_probes():
         event("load_started", 6, model="other", mib=100),
         event("load_failed", 7, model="other"),
         probed(8, ("large", 20480), ("foreign", None), phase="stale", is_ready=False),
-        event("configured", 9),
+        *(event(kind, 9) for kind in ("configured", "admission", "circuit_opened", "circuit_closed")),
         event("removed", 10),
     )
     large = {"large": 20480}
@@ -115,7 +127,7 @@ def test_memory_follows_loads_unloads_and_probes():
         Holding(at=NOON + 6, is_ready=True, held=large, loading={"other": 100}),
         Holding(at=NOON + 7, is_ready=True, held=large),
         Holding(at=NOON + 8, held={"large": 20480, "foreign": None}),
-        Holding(at=NOON + 9, held={"large": 20480, "foreign": None}),
+        *(Holding(at=NOON + 9, held={"large": 20480, "foreign": None}) for _ in range(4)),
         Holding(at=NOON + 10),
     )
     assert [state.mib for state in holdings(events=events)[1:4]] == [6144, 6144, 20480], "never both at once"

@@ -26,6 +26,7 @@ TOLD = 12
 """How many of the last events are told."""
 FEW = 8
 """How many refusals are told."""
+FAILURES = frozenset({ServerEventKind.LOAD_FAILED, ServerEventKind.CIRCUIT_OPENED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,7 @@ def _told(events: Sequence[ServerEventRecord]) -> Iterator[Told]:
 
 
 def _tone(event: ServerEventRecord) -> str:
-    if event.kind is ServerEventKind.LOAD_FAILED or event.is_ready is False:
+    if event.kind in FAILURES or event.is_ready is False:
         return "bad"
     return "busy" if event.kind is ServerEventKind.LOAD_STARTED else ""
 

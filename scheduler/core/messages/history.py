@@ -2,11 +2,18 @@
 
 from collections.abc import Sequence
 
+from scheduler.core.gate import AdmissionState
 from scheduler.core.messages.servers import server_phase
 from scheduler.core.messages.wording import listed, seconds, sentence, size, who
 from scheduler.core.server_history import ServerEventKind, ServerEventRecord
 
 CALL_PARTS = {"wait": "waited for a place", "load": "waited for the load", "run": "ran"}
+ADMISSIONS = {
+    AdmissionState.OPEN: "Taken back: calls are placed here again",
+    AdmissionState.PAUSED: "Paused: no further call is placed here",
+    AdmissionState.DRAINING: "Being drained: no further call is placed here",
+    AdmissionState.QUARANTINED: "Taken out: no further call is placed here",
+}
 CALL_PARTS_NOW = {"wait": "waits for a place", "load": "waits for the load", "run": "runs"}
 
 
@@ -30,6 +37,12 @@ def server_event(*, event: ServerEventRecord) -> str:
             return "Its settings were changed."
         case ServerEventKind.REMOVED:
             return "Taken out of the cluster."
+        case ServerEventKind.ADMISSION:
+            return f"{ADMISSIONS[AdmissionState(event.phase)]}. {sentence(event.detail)}".strip()
+        case ServerEventKind.CIRCUIT_OPENED:
+            return "Calls failed here: nothing is placed here for a while, then one call tries it."
+        case ServerEventKind.CIRCUIT_CLOSED:
+            return "A call was answered well: calls are placed here again."
 
 
 def quiet_day() -> str:
