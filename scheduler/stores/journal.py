@@ -12,7 +12,7 @@ from scheduler.core.ledger import JournalEntry
 LISTS = ("evicted", "evicts", "residents", "sizes_mib", "candidates")
 OF_TICKET = (
     *("waiter", "plan", "agent", "crew", "thread", "phase", "purpose", "priority", "server", "model", "action"),
-    *("evicted", "arrived_at", "granted_at", "started_at"),
+    *("evicted", "arrived_at", "granted_at", "started_at", "key"),
 )
 
 

@@ -205,7 +205,7 @@ async def test_a_call_counts_as_use_when_it_is_handed_over_and_keeps_its_model_f
 
 async def test_the_journal_tells_a_calls_whole_story(world: World) -> None:
     await world.gpu("14b", "8b")
-    facts = {"crew": "c", "thread": "th", "phase": "mulling", "purpose": "mulling"}
+    facts = {"crew": "c", "thread": "th", "phase": "mulling", "purpose": "mulling", "key": "k1"}
     await world.waits("w1", "32b", **facts)
     await world.told("w1", "32b")
     given = {"waiter": "w1", "call": "w1", "arrived_at": 1000.0, "granted_at": 1000.0, **facts}

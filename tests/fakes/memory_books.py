@@ -43,7 +43,7 @@ def call_of_ticket(ticket: Ticket) -> dict[str, Any]:
     """List the fields a call's history row is made of."""
     names = (
         *("waiter", "plan", "agent", "crew", "thread", "phase", "purpose", "priority", "server", "model", "action"),
-        *("evicted", "arrived_at", "granted_at", "started_at"),
+        *("evicted", "arrived_at", "granted_at", "started_at", "key"),
     )
     call = ticket.call or ticket.waiter or ticket.id
     return {"call": call, "ticket": ticket.id, **{name: to_doc(getattr(ticket, name)) for name in names}}
