@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from scheduler.core.calls import AgentProfile
+from scheduler.core.calls import AgentOffer, AgentProfile
 from scheduler.core.gate import Admission, AdmissionState
 from scheduler.core.ledger import (
     Change,
@@ -239,8 +239,8 @@ class Callers(Protocol):
         """Name the registered models."""
         ...
 
-    async def agents(self) -> Mapping[str, str]:
-        """Map the registered agents to their crews; '' for one of none."""
+    async def agents(self) -> Sequence[AgentOffer]:
+        """List the registered agents."""
         ...
 
 

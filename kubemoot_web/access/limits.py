@@ -6,7 +6,7 @@ from dataclasses import replace
 from kubemoot_web.access.principal import Forbidden, Principal
 from providers.core.model_names import normalise
 from providers.core.types import EngineKind
-from scheduler.core.calls import AgentProfile, Call
+from scheduler.core.calls import AgentOffer, AgentProfile, Call
 from scheduler.core.messages import who
 from scheduler.core.types import Candidate, Priority
 
@@ -83,6 +83,16 @@ def may_use(*, principal: Principal, model: str) -> bool:
 def may_name(*, principal: Principal, model: str) -> bool:
     """Say whether a call with the key may name a model itself. A key for some crews calls for their agents alone."""
     return principal.crews is None and may_use(principal=principal, model=model)
+
+
+def may_speak_for(*, principal: Principal, agent: AgentOffer) -> bool:
+    """Say whether a call with the key may name an agent: it is the key's own, or of its crews, and a model is left."""
+    return (
+        principal.agent in (None, agent.name)
+        and principal.crew in (None, agent.crew)
+        and (principal.crews is None or agent.crew in principal.crews)
+        and (principal.models is None or any(may_use(principal=principal, model=model) for model in agent.models))
+    )
 
 
 def class_of(*, principal: Principal, wanted: Priority) -> Priority:

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from kubemoot_web.access.keys import key_principal, presented_key
-from kubemoot_web.access.limits import capped, may_name
+from kubemoot_web.access.limits import capped, may_name, may_speak_for
 from kubemoot_web.access.principal import Forbidden, Principal
 from kubemoot_web.gateway.asking import BadAsk, estimated_tokens, read_asked
 from kubemoot_web.gateway.dialects import ROUTES, Dialect, Operation, Route
@@ -221,13 +221,7 @@ async def _listed(rt: Runtime, principal: Principal) -> tuple[Listed, ...]:
         footprints=replica.footprints,
     )
     mine = tuple(one for one in models if may_name(principal=principal, model=one.name))
-    agents = [
-        agent
-        for agent, crew in (await rt.callers.agents()).items()
-        if principal.agent in (None, agent)
-        and principal.crew in (None, crew)
-        and (principal.crews is None or crew in principal.crews)
-    ]
+    agents = [each.name for each in await rt.callers.agents() if may_speak_for(principal=principal, agent=each)]
     return (*mine, *listed_agents(agents))
 
 

@@ -67,6 +67,15 @@ class AgentProfile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOffer:
+    """An agent that calls may name: its crew, '' for none, and the models that answer for it in any phase."""
+
+    name: str
+    crew: str
+    models: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentUse:
     """An agent that may use a model in one phase: as its `place`-th choice (1 is preferred), with score and why."""
 

@@ -8,7 +8,7 @@ from providers.core.model_names import normalise
 from providers.core.naming import agent_name, split_agent_name
 from providers.core.types import EngineKind
 from scheduler.core.agent_settings import AgentSettings
-from scheduler.core.calls import AgentProfile, AgentUse
+from scheduler.core.calls import AgentOffer, AgentProfile, AgentUse
 from scheduler.core.ranking.rank import ModelObject, rank_by_capabilities, rank_named
 from scheduler.core.ranking.statuses import candidates_of, problem_of
 from scheduler.core.types import Candidate
@@ -108,12 +108,16 @@ def agent_and_crew_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
     )  # type: ignore[return-value] # two tables, two tuples
 
 
-def crews_of_agents() -> dict[str, str]:
-    """Map the registered agents to their crews; '' for one of none."""
-    return {
-        agent_name(namespace=space, name=name): agent_name(namespace=space, name=crew) if crew else ""
-        for space, name, crew in Agent.objects.values_list("namespace", "name", "crew")
-    }
+def agent_offers() -> tuple[AgentOffer, ...]:
+    """List the registered agents with the models of their rankings."""
+    return tuple(
+        AgentOffer(
+            name=agent_name(namespace=space, name=name),
+            crew=agent_name(namespace=space, name=crew) if crew else "",
+            models=frozenset(one.model for ranked in candidates_of(status).values() for one in ranked),
+        )
+        for space, name, crew, status in Agent.objects.values_list("namespace", "name", "crew", "status")
+    )
 
 
 def able_candidates(capabilities: Sequence[str]) -> tuple[Candidate, ...]:

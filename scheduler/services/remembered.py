@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from scheduler.core.calls import AgentProfile
+from scheduler.core.calls import AgentOffer, AgentProfile
 from scheduler.core.types import Candidate
 from scheduler.ports import Callers
 
@@ -60,8 +60,8 @@ class RememberedCallers:
         """Name the registered models."""
         return await self._ask(("models",), self._catalog.models)
 
-    async def agents(self) -> Mapping[str, str]:
-        """Map the registered agents to their crews; '' for one of none."""
+    async def agents(self) -> Sequence[AgentOffer]:
+        """List the registered agents."""
         return await self._ask(("agents",), self._catalog.agents)
 
     async def _ask(self, key: Hashable, question: Callable[[], Awaitable[T]]) -> T:

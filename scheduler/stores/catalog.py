@@ -8,7 +8,7 @@ from providers import queries as providers
 from providers.core.specs import ServerSpec
 from providers.core.types import EngineKind
 from scheduler import queries
-from scheduler.core.calls import AgentProfile
+from scheduler.core.calls import AgentOffer, AgentProfile
 from scheduler.core.ledger import ServerConfig
 from scheduler.core.types import Candidate
 
@@ -51,9 +51,9 @@ class OrmCatalog:
         """Name the registered models."""
         return await sync_to_async(queries.model_names)()
 
-    async def agents(self) -> Mapping[str, str]:
-        """Map the registered agents to their crews; '' for one of none."""
-        return await sync_to_async(queries.crews_of_agents)()
+    async def agents(self) -> Sequence[AgentOffer]:
+        """List the registered agents."""
+        return await sync_to_async(queries.agent_offers)()
 
 
 def _config(server: ServerSpec) -> ServerConfig:

@@ -158,7 +158,9 @@ async def test_a_model_that_nobody_has_is_not_found(path):
     [
         ({}, {"qwen3:8b", "qwen3:14b", "agent/default/analyst", "agent/default/loner"}),
         ({"models": ["qwen3:8b"]}, {"qwen3:8b", "agent/default/analyst", "agent/default/loner"}),
+        ({"models": ["qwen3:32b"]}, set()),
         ({"crews": ["lab"]}, {"agent/default/analyst"}),
+        ({"crews": ["lab"], "models": ["qwen3:32b"]}, set()),
     ],
 )
 async def test_the_list_holds_what_the_key_may_ask_for(limits, names):
