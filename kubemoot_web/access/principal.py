@@ -40,15 +40,16 @@ class Principal:
     ceiling: Priority = Priority.INTERACTIVE
     max_calls: int | None = None
 
-    def require(self, scope: str) -> None:
-        """Let pass who has the scope.
+    def require(self, *scopes: str) -> None:
+        """Let pass who has the scope, or one of several.
 
         Raises:
             Forbidden: the scope is missing.
         """
-        if scope not in self.scopes:
+        if self.scopes.isdisjoint(scopes):
+            needed = " or ".join(map(repr, scopes))
             raise Forbidden(
-                f"{self.name} may {', '.join(sorted(self.scopes)) or 'do nothing'}; this needs the scope {scope!r}."
+                f"{self.name} may {', '.join(sorted(self.scopes)) or 'do nothing'}; this needs the scope {needed}."
             )
 
     def require_agent(self, *, agent: str, crew: str | None) -> None:

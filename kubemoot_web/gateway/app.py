@@ -117,7 +117,9 @@ async def _serve(method: str, path: str, route: Route | None, line: Line, limits
     if route is not None and method == "POST":
         principal.require("call")
         await _call(route, principal, line, limits)
-    elif path == SHOW and method == "POST":
+        return
+    principal.require("read", "call")
+    if path == SHOW and method == "POST":
         await _show(principal, line)
     elif method not in ("GET", "HEAD") or not await _list(path, principal, line):
         instead = " Have your client use the chat completions API." if path == RESPONSES else ""

@@ -173,6 +173,26 @@ async def test_the_list_holds_what_the_key_may_ask_for(limits, names):
     assert {one["model"] for one in tagged} == names
 
 
+@pytest.mark.parametrize("scope", ["read", "call", "write", "admin"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        *(("GET", path) for path in ("/v1/models", "/v1/models/qwen3:8b", "/api/tags", "/api/ps", "/api/version")),
+        ("POST", "/api/show"),
+    ],
+)
+async def test_who_may_neither_look_nor_call_is_not_told_what_there_is(method, path, scope):
+    more = {"json": {"model": "qwen3:8b"}} if method == "POST" else {}
+
+    answer = await send(method, path, await key(scope), **more)
+
+    if scope in ("write", "admin"):
+        assert answer.status_code == 403
+        assert f"robot may {scope}; this needs the scope 'read' or 'call'." in answer.text
+    else:
+        assert answer.status_code == (404 if path == "/api/show" else 200), "no engine answers here"
+
+
 @pytest.mark.parametrize("path", ["/api/pull", "/api/delete"])
 async def test_no_key_changes_what_engines_have(path):
     answer = await send("POST", path, await key("call", "write", "admin"), json={"model": "qwen3:8b"})
