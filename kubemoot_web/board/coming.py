@@ -38,7 +38,7 @@ def ahead_of(*, snapshot: ClusterSnapshot, line: Line, palette: Palette) -> Ahea
     if not found:
         found = list(_ends(snapshot, palette))
     found.sort(key=lambda event: event.at.iso if event.at else "")
-    quiet = "" if found else messages.nothing_ahead(servers=len(snapshot.servers))
+    quiet = "" if found else messages.nothing_ahead(servers=len(snapshot.servers), waiting=line.count)
     return Ahead(events=tuple(found[:SHOWN]), quiet=quiet)
 
 

@@ -59,7 +59,14 @@ def test_what_happens_next_is_told_soonest_first_with_who_goes_on():
 
 
 def test_with_nobody_waiting_nothing_is_due():
-    assert picture(("server", "gpu-1", record())).ahead.quiet == messages.nothing_ahead(servers=1)
+    assert picture(("server", "gpu-1", record())).ahead.quiet == messages.nothing_ahead(servers=1, waiting=0)
+
+
+def test_where_nobody_can_say_when_a_waiter_goes_on_the_strip_does_not_say_that_nobody_waits():
+    shown = picture(("server", "gpu-1", record()), ("waiter", "w1", NEEDS_ROOM))
+
+    assert [each.expected for each in shown.line.rows] == [None]
+    assert shown.ahead.quiet == messages.nothing_ahead(servers=1, waiting=1)
 
 
 def test_a_slot_is_taken_by_somebody_with_a_name():

@@ -87,9 +87,12 @@ SAID = {
     "m is loaded on s": messages.load_ends(model="m", server="s", agents=[]),
     "m is loaded on s and a and b go on": messages.load_ends(model="m", server="s", agents=["default/a", "default/b"]),
     "a should be done on s, and its slot of m free": messages.call_ends(agent="default/a", model="m", server="s"),
-    "Nothing, until there is a server.": messages.nothing_ahead(servers=0),
+    "Nothing, until there is a server.": messages.nothing_ahead(servers=0, waiting=0),
     "Nothing is due: nobody waits and nothing is loading. The next call is placed the moment it comes.": (
-        messages.nothing_ahead(servers=1)
+        messages.nothing_ahead(servers=1, waiting=0)
+    ),
+    "Nobody can say yet when the next call goes on. The line says what each of them waits for.": (
+        messages.nothing_ahead(servers=1, waiting=1)
     ),
     "takes longer than the 20 s estimated": messages.load_late(estimate_s=20),
     "held for its call": messages.place_state(state="planned"),

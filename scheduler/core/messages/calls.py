@@ -172,10 +172,12 @@ def call_ends(*, agent: str, model: str, server: str) -> str:
     return f"{who(agent)} should be done on {server}, and its slot of {model} free"
 
 
-def nothing_ahead(*, servers: int) -> str:
-    """Say that nothing is to be expected."""
+def nothing_ahead(*, servers: int, waiting: int) -> str:
+    """Say that nothing is to be expected, or that nobody knows when."""
     if not servers:
         return "Nothing, until there is a server."
+    if waiting:
+        return "Nobody can say yet when the next call goes on. The line says what each of them waits for."
     return "Nothing is due: nobody waits and nothing is loading. The next call is placed the moment it comes."
 
 
