@@ -10,6 +10,7 @@ from scheduler.core.types import CallRequest, Priority, Waiter
 SHOWN = 3
 """How many ways out are named. The best come first."""
 BROKEN = {RoomKind.RESTS, RoomKind.CLOSED}
+HAS = {RoomKind.RESIDENT, RoomKind.LOADING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,7 @@ def ways_out(*, snapshot: ClusterSnapshot, waiter: Waiter, rooms: Sequence[Room]
     server = snapshot.servers.get(waiter.server or "")
     if server is not None:
         found.append(_slot_help(server=server, waiter=waiter))
-    found.extend(_room_help(rooms=rooms, model=waiter.model, others_than=waiter.server))
+    found.extend(_room_help(snapshot=snapshot, rooms=rooms, model=waiter.model, others_than=waiter.server))
     return tuple(found[:SHOWN])
 
 
@@ -141,7 +142,12 @@ def _is_reserve(server: Server, request: CallRequest) -> bool:
     return server.is_below_cap(replace(request, priority=Priority.INTERACTIVE))
 
 
-def _room_help(*, rooms: Sequence[Room], model: str, others_than: str | None) -> list[Help]:
+def _is_shut_in(*, snapshot: ClusterSnapshot, room: Room) -> bool:
+    """Say whether a server has the model, or soon will, and takes no calls."""
+    return room.kind in HAS and not snapshot.servers[room.server].is_open
+
+
+def _room_help(*, snapshot: ClusterSnapshot, rooms: Sequence[Room], model: str, others_than: str | None) -> list[Help]:
     others = [room for room in rooms if room.server != others_than]
     kinds = {room.kind for room in rooms}
     need = next((room.need_mib for room in rooms if room.need_mib is not None), None)
@@ -151,9 +157,9 @@ def _room_help(*, rooms: Sequence[Room], model: str, others_than: str | None) ->
     untold = next((room for room in others if room.kind is RoomKind.MEMORY_UNKNOWN), None)
     if untold is not None:
         found.append(KnowMemory(server=untold.server, model=model))
-    broken = next((room for room in others if room.kind in BROKEN), None)
+    broken = next((room for room in others if room.kind in BROKEN or _is_shut_in(snapshot=snapshot, room=room)), None)
     if broken is not None:
-        fix = ServerBack if broken.kind is RoomKind.CLOSED else LoadWorks
+        fix = LoadWorks if broken.kind is RoomKind.RESTS else ServerBack
         found.append(fix(server=broken.server, model=model))
     near = next((room for room in others if room.kind is RoomKind.IN_USE and room.lacks_mib), None)
     if near is not None:

@@ -67,6 +67,10 @@ WAYS = {
         told(server(ready=False)),
         ["gpu-1 could take qwen3:32b, but it takes no calls now: its page says why."],
     ),
+    "a server that has it takes no calls": (
+        told(replace(SERVES, paused=True), SMALL),
+        ["gpu-1 could take qwen3:32b, but it takes no calls now: its page says why."],
+    ),
     "a load failed": (
         told(server(blocked=frozenset({MODEL}))),
         ["gpu-1 could hold qwen3:32b, but loading it failed there: its page says why."],
