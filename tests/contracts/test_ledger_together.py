@@ -3,7 +3,7 @@
 import asyncio
 
 from scheduler.core.ledger import Refusal
-from tests.contracts.builders import World
+from tests.contracts.builders import World, server
 
 
 async def test_of_many_that_claim_at_once_as_many_get_a_place_as_there_are_slots(world: World) -> None:
@@ -75,3 +75,18 @@ async def test_a_caller_that_went_away_before_its_change_was_sent_claims_nothing
     await asyncio.gather(*tasks, return_exceptions=True)
 
     assert set(world.tickets) == {"t1"}
+
+
+async def test_a_place_given_back_and_granted_elsewhere_in_the_same_breath_is_held_there_alone(world: World) -> None:
+    """A grant planned on an older picture: its waiter had got a place meanwhile, which goes back in the same step."""
+    await world.servers(server("gpu-1"), server("gpu-2"))
+    for name in ("gpu-1", "gpu-2"):
+        await world.sees(name, "14b")
+    await world.waits("w1")
+    await world.grant("t-w1", waiter="w1")
+
+    results = await asyncio.gather(world.releases("t-w1"), world.grant("t-w1", server="gpu-2", waiter="w1"))
+
+    assert results == [True, None]
+    assert await world.grant("t2", server="gpu-2") is Refusal.NO_SLOT
+    assert await world.grant("t3", server="gpu-1") is None

@@ -123,14 +123,11 @@ local function pack_place(ticket)
   return cmsgpack.pack({ticket.model, ticket.state, ticket.priority, agent, ticket.evicts})
 end
 
+-- A ticket that was taken back may be granted anew in the same step, on another server.
 local function store_place(id, doc)
-  local server = doc and doc.server or left[id]
-  if server == nil then return end
-  if doc then
-    redis.call('HSET', key('on:' .. server), id, pack_place(doc))
-  else
-    redis.call('HDEL', key('on:' .. server), id)
-  end
+  local was, is = left[id], doc and doc.server
+  if was and was ~= is then redis.call('HDEL', key('on:' .. was), id) end
+  if is then redis.call('HSET', key('on:' .. is), id, pack_place(doc)) end
 end
 
 local function in_parts(command, name, fields)
