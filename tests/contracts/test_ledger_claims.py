@@ -6,6 +6,7 @@ from scheduler.core.ledger import GrantChange, Refusal
 from scheduler.core.server import Resident
 from scheduler.core.types import Priority
 from tests.contracts.builders import World, server, ticket
+from tests.reserves import RESERVES
 
 BACKGROUND = Priority.BACKGROUND
 
@@ -65,16 +66,7 @@ async def test_the_cap_counts_all_models_of_a_server(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("cap", "reserve", "interactive", "background", "takes_interactive", "takes_background"),
-    [
-        (1, 0, 0, 0, True, True),
-        (2, 1, 0, 1, True, False),
-        (2, 1, 1, 0, True, True),
-        (4, 1, 0, 3, True, False),
-        (4, 1, 2, 1, True, True),
-        (4, 1, 1, 3, False, False),
-        (4, 1, 4, 0, False, False),
-        (4, 2, 1, 2, True, False),
-    ],
+    RESERVES,
 )
 async def test_the_reserve_keeps_places_for_interactive_calls(
     world: World,

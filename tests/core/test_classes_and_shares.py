@@ -7,23 +7,12 @@ import pytest
 from scheduler.core.placement.decide import place_now
 from tests.builders import call, cluster, server
 from tests.core.play import Play, at_once, card, holds
+from tests.reserves import RESERVES
 
 WARM = {"gpu-a": [holds("m", 1024)]}
 
-TABLE = [
-    # cap, reserve, interactive and background calls that run, whether another one of each class gets a place
-    (1, 0, 0, 0, True, True),
-    (2, 1, 0, 1, True, False),
-    (2, 1, 1, 0, True, True),
-    (4, 1, 0, 3, True, False),
-    (4, 1, 2, 1, True, True),
-    (4, 1, 1, 3, False, False),
-    (4, 1, 4, 0, False, False),
-    (4, 2, 1, 2, True, False),
-]
 
-
-@pytest.mark.parametrize(("cap", "reserve", "interactive", "background", "another", "another_background"), TABLE)
+@pytest.mark.parametrize(("cap", "reserve", "interactive", "background", "another", "another_background"), RESERVES)
 def test_the_reserve_is_for_interactive_calls_alone(cap, reserve, interactive, background, another, another_background):
     """A-41."""
     built = server("gpu-1").loaded("m", slots=9).having(max_concurrent=cap, interactive_reserve=reserve)

@@ -62,6 +62,17 @@ def third_engine(stack: Stack) -> Iterator[str]:
                 stack.rest.call("DELETE", f"/resources/{place}")
 
 
+@contextmanager
+def unspoilt_engines(stack: Stack) -> Iterator[str]:
+    """Register the engines anew, and a third one; whatever is asked, none reloads a model or makes room by itself."""
+    stack.register()
+    with third_engine(stack) as url:
+        yield url
+        for place in (*stack.engines.values(), url):
+            state = read_state(place)
+            assert (state["selfEvictions"], state["reloads"]) == (0, 0)
+
+
 def is_idle(stack: Stack, *, within_s: float = 20) -> None:
     """Wait until nobody holds or waits for anything."""
     stack.rest.until(lambda p: not p["waiters"] and not any(s["tickets"] for s in p["servers"]), within_s=within_s)

@@ -21,22 +21,17 @@ from tests.e2e.gateway import (
     TOOL,
     ollama_client,
     openai_client,
-    third_engine,
+    unspoilt_engines,
 )
-from tests.fakes.engine_server import read_state
 
 pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module", autouse=True)
 def third(stack: Stack) -> Iterator[str]:
-    """Whatever clients ask for, no engine ever reloads a model or makes room by itself."""
-    stack.register()
-    with third_engine(stack) as url:
+    """Give the third engine's address."""
+    with unspoilt_engines(stack) as url:
         yield url
-        for place in (*stack.engines.values(), url):
-            state = read_state(place)
-            assert (state["selfEvictions"], state["reloads"]) == (0, 0)
 
 
 def anthropic_client(stack: Stack, key: str = "") -> anthropic.Anthropic:
@@ -80,9 +75,8 @@ def test_anthropic_calls_a_tool_and_gets_an_answer_to_its_result(stack: Stack, s
     assert [block.type for block in after.content] == ["text"]
 
 
-def test_langchain_speaks_openai(stack: Stack):
-    chat = ChatOpenAI(model=MODEL, base_url=f"{stack.rest.address}/v1", api_key=stack.rest.token)
-
+def langchain_speaks(chat: Any) -> None:
+    """Let it chat, whole and in pieces, and call a tool."""
     answer = chat.invoke("hello")
     assert (answer.text.startswith("The cluster"), answer.usage_metadata["output_tokens"]) == (True, 48)
     assert "".join(chunk.text for chunk in chat.stream("hello")) == answer.text
@@ -91,6 +85,11 @@ def test_langchain_speaks_openai(stack: Stack):
     assert [(call["name"], call["args"]) for call in called.tool_calls] == [("weather", {"city": "Lisbon"})]
     result = ToolMessage("sunny", tool_call_id=called.tool_calls[0]["id"])
     assert chat.bind_tools([TOOL]).invoke([asked, called, result]).text
+
+
+def test_langchain_speaks_openai(stack: Stack):
+    chat = ChatOpenAI(model=MODEL, base_url=f"{stack.rest.address}/v1", api_key=stack.rest.token)
+    langchain_speaks(chat)
     vectors = OpenAIEmbeddings(
         model=EMBEDDER,
         base_url=f"{stack.rest.address}/v1",
@@ -106,15 +105,7 @@ def test_langchain_speaks_ollama(stack: Stack):
         "client_kwargs": {"headers": {"Authorization": f"Bearer {stack.rest.token}"}},
     }
     chat = ChatOllama(model=MODEL, validate_model_on_init=True, **more)
-
-    answer = chat.invoke("hello")
-    assert (answer.text.startswith("The cluster"), answer.usage_metadata["output_tokens"]) == (True, 48)
-    assert "".join(chunk.text for chunk in chat.stream("hello")) == answer.text
-    asked = HumanMessage("Please call the tool.")
-    called = chat.bind_tools([TOOL]).invoke([asked])
-    assert [(call["name"], call["args"]) for call in called.tool_calls] == [("weather", {"city": "Lisbon"})]
-    result = ToolMessage("sunny", tool_call_id=called.tool_calls[0]["id"])
-    assert chat.bind_tools([TOOL]).invoke([asked, called, result]).text
+    langchain_speaks(chat)
     assert [len(vector) for vector in OllamaEmbeddings(model=EMBEDDER, **more).embed_documents(["a", "bb"])] == [8, 8]
 
 

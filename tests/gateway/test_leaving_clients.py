@@ -29,8 +29,9 @@ ways = pytest.mark.parametrize(("path", "stream"), WAYS, ids=WAY_NAMES)
 
 
 @ways
-async def test_after_twenty_clients_that_left_the_place_is_still_there(path, stream):
+async def test_after_twenty_clients_that_left_the_place_is_still_there(path, stream, monkeypatch):
     """C33: a cancelled stream kept its slot; after a few the server was busy for ever with nothing running."""
+    monkeypatch.setattr(line, "WATCH_AFTER_S", 0)  # forty of them would be waited for
     gate = Gate(await world_of())
     for _ in range(20):
         leaver, next_one, waiting = (Client(path, stream=stream) for _ in range(3))
@@ -135,6 +136,23 @@ async def test_a_client_that_takes_nothing_any_more_is_gone(monkeypatch):
 
     assert (answer.is_closed, gate.tickets, len(client.heard)) == (True, [], 3)
     assert await gate.ends() == {"c1": "cancelled"}
+
+
+@pytest.mark.parametrize("watch_after_s", [0, 0.02], ids=["a call that was looked after", "one that was too short"])
+async def test_nobody_looks_after_a_client_whose_call_is_over(watch_after_s, monkeypatch):
+    """Its connection goes on: whoever still listened there would take it for gone with the next call's news."""
+    monkeypatch.setattr(line, "WATCH_AFTER_S", watch_after_s)
+    client, finish = Client(), asyncio.Event()
+    gate = Gate(await world_of(), answer_of(client, finish))
+    running = gate.start(client)
+    await until(lambda: len(gate.asked) == 1)
+    finish.set()
+    await running
+
+    client.leave()
+    await asyncio.sleep(0.05)
+
+    assert (client.status, client.is_whole, client.line.is_gone) == (200, True, False)
 
 
 @pytest.mark.parametrize("path", [OPENAI, OLLAMA])

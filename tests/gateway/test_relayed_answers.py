@@ -111,6 +111,74 @@ async def test_half_an_object_is_an_error_with_a_status_of_its_own(path):
 
 
 @ways
+async def test_a_call_that_gets_no_place_is_told_when_one_is_to_be_expected(path, stream):
+    """A computed Retry-After, not the one for whoever knows nothing."""
+    holder, client, finish = Client(), Client(path, stream=stream), asyncio.Event()
+    gate = Gate(await world_of(), answer_of(holder, finish))
+    holding = gate.start(holder)
+    await until(lambda: len(gate.asked) == 1)
+
+    await gate.serve(client, wait_s=0)
+
+    assert (client.status == 200, dict(client.headers)["retry-after"]) == (False, "30")
+    finish.set()
+    await holding
+
+
+@ways
+async def test_what_a_busy_engine_said_last_of_when_to_come_again_reaches_the_client(path, stream):
+    busy = [Answer(status=503, headers=(("retry-after", seconds),)) for seconds in ("4", "6", "17")]
+    gate = Gate(await world_of(), *busy)
+
+    client = await gate.serve(Client(path, stream=stream))
+
+    assert (client.status == 200, dict(client.headers)["retry-after"]) == (False, "17")
+
+
+@ways
+async def test_an_engine_may_be_silent_for_as_long_as_its_server_says_and_only_a_streams_silence_counts(path, stream):
+    """An answer that comes whole is silent until it is there: that is no sign of a wedged engine."""
+    client, finish = Client(path, stream=stream), asyncio.Event()
+    gate = Gate(await world_of(call_timeout_s=7.0), answer_of(client, finish))
+    running = gate.start(client)
+    await until(lambda: len(gate.asked) == 1)
+
+    ((progress, _),) = gate.held._held.values()
+    ((_, request),) = gate.relay.asked
+    assert (progress.is_told, request.silence_s) == (stream, 7.0)
+    finish.set()
+    await running
+
+
+@pytest.mark.parametrize("path", [OPENAI, OLLAMA, ANTHROPIC])
+async def test_beats_go_on_until_the_first_byte_and_never_come_into_the_answer(path, monkeypatch):
+    """Who heard them in line hears them while its engine is silent, too: its patience is no longer than before."""
+    monkeypatch.setattr(relaying, "BEAT_S", 0.001)
+    holder, client = Client(), Client(path)
+    finish, begin, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    answer = answer_of(client, begin, LINE if path != OPENAI else EVENT, go_on)
+    gate = Gate(await world_of(), answer_of(holder, finish), answer)
+    holding, running = gate.start(holder), gate.start(client, hold_s=0)
+    await until(lambda: len(client.heard) > 3)
+    assert dict(client.headers)["x-kubemoot-call"] == "c2"
+    finish.set()
+    await holding
+    await until(lambda: len(gate.asked) == 2)
+
+    before = len(client.heard)
+    await until(lambda: len(client.heard) > before + 3)
+    begin.set()
+    await until(lambda: b"word" in client.body)
+    begun = client.body
+    await asyncio.sleep(0.02)
+    assert client.body == begun
+    go_on.set()
+    await running
+
+    assert client.is_whole
+
+
+@ways
 async def test_a_back_off_holds_no_place(path, stream):
     """C36: an idle server refused other work for as long as one call slept before its retry."""
     first, second = Client(path, stream=stream), Client(path, stream=stream)

@@ -202,6 +202,26 @@ async def test_a_call_that_is_cancelled_in_line_is_forgotten():
     assert calls.relay.asked == []
 
 
+async def test_each_piece_is_a_sign_of_life_and_the_first_one_is_written_down():
+    """What tells an engine that is slow from one that is wedged."""
+    world = await one()
+    calls = Calls(world, Answer(pieces=(b"a", b"b")))
+    calls.relay.on_open = lambda: world.clock.advance(7)
+    opened_at = world.clock()
+    running = await calls.open(SMALL)
+    ((progress, _),) = calls.held._held.values()
+    seen = [progress.at]
+    world.clock.advance(3)
+
+    await running.piece()
+    seen.append(progress.at)
+    await running.end(outcome=Outcome(ok=True, end=CallEnd.OK))
+
+    assert seen == [opened_at + 7, opened_at + 10]
+    (event,) = [e for entry in await world.ledger.journal(after="", count=1000) for e in entry.events if "end" in e]
+    assert (event["first_byte_at"], event["status"]) == (opened_at + 7, 200)
+
+
 async def test_a_call_without_a_place_leaves_the_line_and_says_when_to_come_again():
     world = await one()
     ticket_of(await world.submit(call("b", SMALL)))

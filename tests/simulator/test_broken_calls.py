@@ -7,24 +7,12 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from tests.fakes.engine_server import eventually, simulated_engine
+from tests.fakes.engine_server import eventually
 
 MODEL = "qwen3:8b"
 NATIVE = ("/api/chat", {"options": {"num_predict": 6}})
 OPENAI = ("/v1/chat/completions", {"max_tokens": 6})
 DIALECTS = pytest.mark.parametrize(("path", "more"), [NATIVE, OPENAI], ids=["native", "openai"])
-
-
-@pytest.fixture
-async def server():
-    async with simulated_engine(memory_mib=24576) as server:
-        yield server
-
-
-@pytest.fixture
-async def http(server):
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=10) as http:
-        yield http
 
 
 def ask(more: dict, *, streams: bool = True) -> dict:

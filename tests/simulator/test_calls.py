@@ -19,12 +19,6 @@ async def server():
         yield server
 
 
-@pytest.fixture
-async def http(server):
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=10) as http:
-        yield http
-
-
 def happened(server, name):
     return [event["model"] for event in server.engine.journal.events if event["event"] == name]
 

@@ -10,8 +10,6 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic import BaseModel
 
-from tests.fakes.engine_server import simulated_engine
-
 TOOL = {
     "type": "function",
     "function": {
@@ -25,18 +23,6 @@ TOOL = {
 ARGUMENTS = {"place": "Lisbon", "days": 3, "unit": "C"}
 WISH = [{"role": "user", "content": "Please call the tool."}]
 ASK = {"model": "qwen3:8b", "messages": [{"role": "user", "content": "two and two?"}], "max_tokens": 2}
-
-
-@pytest.fixture
-async def server():
-    async with simulated_engine(memory_mib=24576) as server:
-        yield server
-
-
-@pytest.fixture
-async def http(server):
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=10) as http:
-        yield http
 
 
 @pytest.fixture
