@@ -167,8 +167,8 @@ def _kubemoot(*, engine: str, valkey: Path, folder: Path) -> Iterator[Contender]
     made = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-c", KEY], cwd=settings.BASE_DIR, env=environment, check=True, capture_output=True
     )
-    asyncio.run(_registered(valkey=valkey, engine=engine))
     with uvicorn(application=APPLICATION, environment=environment) as (pid, port):
+        asyncio.run(_registered(valkey=valkey, engine=engine))  # not before: a start brings what its database has
         target = Target(port=port, headers={"authorization": f"Bearer {made.stdout.decode().strip()}"})
         yield Contender(name=KUBEMOOT, target=target, pid=pid)
 
