@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -14,7 +13,7 @@ from scheduler.services.attempts import NoAnswer, Placed, RunningCall, call_open
 from scheduler.services.held import HeldTickets
 from scheduler.services.placing import Doors, NoPlace
 from tests.fakes.scripted_relay import Answer, ScriptedRelay
-from tests.services.world import World, call, ticket_of
+from tests.services.world import World, call
 
 SMALL, LARGE = "qwen3:14b", "qwen3:32b"
 REQUEST = RelayRequest(method="POST", path="/api/chat", silence_s=60, body=b"{}")
@@ -187,21 +186,6 @@ async def test_a_call_that_is_cancelled_before_its_first_byte_closes_the_connect
     assert [end for _, end, _ in await calls.ends()] == ["cancelled"]
 
 
-async def test_a_call_that_is_cancelled_in_line_is_forgotten():
-    world = await one()
-    ticket_of(await world.submit(call("b", SMALL)))
-    calls = Calls(world)
-    opening = asyncio.ensure_future(calls.open(SMALL, wait_s=60))
-    await until(lambda: bool(world.ledger.replica.waiters))
-
-    opening.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await opening
-
-    assert not world.ledger.replica.waiters
-    assert calls.relay.asked == []
-
-
 async def test_each_piece_is_a_sign_of_life_and_the_first_one_is_written_down():
     """What tells an engine that is slow from one that is wedged."""
     world = await one()
@@ -220,65 +204,6 @@ async def test_each_piece_is_a_sign_of_life_and_the_first_one_is_written_down():
     assert seen == [opened_at + 7, opened_at + 10]
     (event,) = [e for entry in await world.ledger.journal(after="", count=1000) for e in entry.events if "end" in e]
     assert (event["first_byte_at"], event["status"]) == (opened_at + 7, 200)
-
-
-async def test_a_call_without_a_place_leaves_the_line_and_says_when_to_come_again():
-    world = await one()
-    ticket_of(await world.submit(call("b", SMALL)))
-    calls = Calls(world)
-
-    with pytest.raises(NoPlace) as caught:
-        await calls.open(SMALL)
-
-    assert (caught.value.reason, caught.value.model) == ("gpu-busy", SMALL)
-    assert caught.value.eta_s == 30.0
-    assert not world.ledger.replica.waiters
-
-
-async def test_a_call_that_can_never_be_placed_is_told_why():
-    world = await one()
-    await world.ledger.configure(
-        servers=[record.config for record in world.ledger.replica.servers.values()],
-        footprints={"huge": 100_000},
-        weights={},
-    )
-
-    with pytest.raises(NoPlace) as caught:
-        await Calls(world).open("huge", wait_s=60)
-
-    assert caught.value.reason == "model-too-large"
-
-
-async def test_a_load_that_began_for_a_call_is_waited_for_however_short_its_patience():
-    world = await World().holding()
-    calls = Calls(world)
-    opening = asyncio.ensure_future(calls.open(LARGE, wait_s=0))
-    await until(lambda: bool(world.effects.loads))
-    await world.finish_load()
-
-    running = await opening
-
-    assert running.placed.ticket.action == "load"
-    await running.end(outcome=Outcome(ok=True, end=CallEnd.OK))
-    assert calls.tickets() == {}
-
-
-async def test_all_attempts_of_a_call_wait_no_longer_together_than_one_would():
-    """Each attempt had the whole patience again: three could outlast the client's own time-out."""
-    world = await alone()
-    calls = Calls(world, Trouble.REFUSED)
-    other: list[str] = []
-
-    async def pause(seconds: float) -> None:
-        world.clock.advance(50)
-        other.append(ticket_of(await world.submit(call("b", SMALL))).id)
-
-    calls.doors = replace(calls.doors, pause=pause)
-    with pytest.raises(NoPlace):
-        await calls.open(SMALL, wait_s=40)
-
-    assert len(other) == 1
-    assert calls.relay.asked[1:] == [], "nothing was left of its patience, and the slot was taken"
 
 
 async def test_a_place_on_a_server_that_is_taken_away_meanwhile_is_given_back():
