@@ -29,7 +29,8 @@ from kubemoot_web.gateway.listing import (
     openai_model,
 )
 from kubemoot_web.gateway.mishaps import note_mishap
-from kubemoot_web.gateway.relaying import Relaying
+from kubemoot_web.gateway.relaying import SOON_S, Relaying
+from kubemoot_web.gateway.room import NoRoom, Room, Rooms
 from kubemoot_web.gateway.unloading import is_unload, unload_answer
 from kubemoot_web.gateway.wanted import NoSuchModel, is_known, patience_of, wanted_of, wishes_of
 from scheduler import bootstrap
@@ -52,9 +53,10 @@ ADMIN_ONLY = frozenset({"/api/pull", "/api/create", "/api/copy", "/api/delete", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How large a body may be, and how long a client waits before it hears a beat."""
+    """How large a body may be, what room all of them have, and how long a client waits before it hears a beat."""
 
     body_bytes: int
+    rooms: Rooms
     silence_s: float
 
 
@@ -65,7 +67,9 @@ class Gateway:
         """Remember where everything else goes, and read the limits: of the settings, each look costs a call dearly."""
         self._django = django
         self._limits = Limits(
-            body_bytes=settings.KUBEMOOT.gateway_max_body_bytes, silence_s=settings.KUBEMOOT.gateway_hold_s
+            body_bytes=settings.KUBEMOOT.gateway_max_body_bytes,
+            rooms=Rooms(limit=settings.KUBEMOOT.gateway_max_held_bytes),
+            silence_s=settings.KUBEMOOT.gateway_hold_s,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,6 +103,8 @@ async def _answer(method: str, path: str, line: Line, limits: Limits) -> None:
         await _refuse(line, dialect, "too-large-body", str(error))
     except BodyTooSlow as error:
         await _refuse(line, dialect, "too-slow-body", str(error))
+    except NoRoom as error:
+        await _refuse(line, dialect, "bodies-full", str(error), retry_after_s=SOON_S)
     except LedgerUnavailable as error:
         await _refuse(line, dialect, "ledger-unavailable", str(error))
     except ClientGone:
@@ -116,7 +122,13 @@ async def _serve(method: str, path: str, route: Route | None, line: Line, limits
     principal = await _principal(line)
     if route is not None and method == "POST":
         principal.require("call")
-        await _call(route, principal, line, limits)
+        room = Room(limits.rooms)
+        try:
+            relaying = await _call(route, principal, line, limits, room)
+            if relaying is not None:
+                await relaying.run()
+        finally:
+            room.give_back()
         return
     principal.require("read", "call")
     if path == SHOW and method == "POST":
@@ -126,13 +138,13 @@ async def _serve(method: str, path: str, route: Route | None, line: Line, limits
         await _refuse(line, _dialect(path, route), "not-found", f"The gateway has no {method} {path}.{instead}")
 
 
-async def _call(route: Route, principal: Principal, line: Line, limits: Limits) -> None:
-    """Serve a call of a model."""
-    body = await line.body(limit=limits.body_bytes)
+async def _call(route: Route, principal: Principal, line: Line, limits: Limits, room: Room) -> Relaying | None:
+    """Make a call of a model ready to be carried, which alone holds its body from then on; None: it is answered."""
+    body = await line.body(limit=limits.body_bytes, room=room)
     asked = read_asked(dialect=route.dialect, operation=route.operation, body=body)
     if route.operation is Operation.COUNT_TOKENS:
         await _json(line, {"input_tokens": estimated_tokens(asked.fields)})
-        return
+        return None
     wishes = wishes_of(line.headers)
     rt = await bootstrap.runtime()
     wanted = wanted_of(caller=_caller(principal), model=asked.model, wishes=wishes, prompt_tokens=asked.prompt_tokens)
@@ -141,19 +153,20 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits) 
     call = await _owned_call(rt, principal, wanted)
     if is_unload(asked):
         await _json(line, unload_answer(asked))
-        return
+        return None
     patience = patience_of(
         asked_s=wishes.wait_s, own_s=call.wait_limit_s, usual_s=rt.config.wait_limit_s, silence_s=limits.silence_s
     )
-    await Relaying(
+    return Relaying(
         doors=rt.doors,
         line=line,
         asked=asked,
+        room=room,
         call=replace(call, wait_limit_s=patience.wait_s),
         id=rt.ids(),
         wait_s=patience.wait_s,
         hold_s=patience.silence_s,
-    ).run()
+    )
 
 
 def _caller(principal: Principal) -> str:
@@ -245,8 +258,16 @@ async def _json(line: Line, document: Any) -> None:
     await line.answer(200, [(b"content-type", b"application/json")], json.dumps(document).encode())
 
 
-async def _refuse(line: Line, dialect: Dialect, code: str, message: str, *, param: str | None = None) -> None:
-    await line.answer(*error_answer(dialect, code, message, param=param))
+async def _refuse(
+    line: Line,
+    dialect: Dialect,
+    code: str,
+    message: str,
+    *,
+    param: str | None = None,
+    retry_after_s: float | None = None,
+) -> None:
+    await line.answer(*error_answer(dialect, code, message, param=param, retry_after_s=retry_after_s))
 
 
 def _dialect(path: str, route: Route | None) -> Dialect:

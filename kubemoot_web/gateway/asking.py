@@ -1,7 +1,7 @@
 """What a call asks for, read from its body once, without writing it anew."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kubemoot_web.gateway.dialects import STREAMS_BY_DEFAULT, Dialect, Operation, Route
@@ -18,6 +18,7 @@ busy for twenty seconds, and serves nobody else meanwhile."""
 
 PROMPTS: Final = ("messages", "prompt", "system", "suffix", "tools")
 EMBEDDINGS: Final = frozenset({Operation.EMBED, Operation.EMBED_OLD})
+NOTHING: Final = Document(b"{}")
 NO_TEXT: Final = frozenset({"images", "image_url", "source", "input_audio", "file", "type", "role", "id", "signature"})
 
 
@@ -47,6 +48,10 @@ class Asked:
     body: bytes = field(repr=False)
     fields: Mapping[str, Any] = field(repr=False)
     document: Document = field(repr=False, compare=False)
+
+    def without_body(self) -> "Asked":
+        """Keep what its answer depends on."""
+        return replace(self, body=b"", fields={}, document=NOTHING)
 
 
 def read_asked(*, dialect: Dialect, operation: Operation, body: bytes) -> Asked:

@@ -11,6 +11,7 @@ STATUSES: Final = {
     "queue-full": 503,
     "queue-cleared": 503,
     "ledger-unavailable": 503,
+    "bodies-full": 503,
     "engine-unreachable": 502,
     "engine-error": 502,
     "stream-truncated": 502,

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from kubemoot_web.gateway.dialects import Headers
+from kubemoot_web.gateway.room import Room
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -52,24 +53,28 @@ class Line:
         self._watch_later: asyncio.TimerHandle | None = None
         self._writing_since: float | None = None
 
-    async def body(self, *, limit: int) -> bytes:
-        """Read the request's body.
+    async def body(self, *, limit: int, room: Room | None = None) -> bytes:
+        """Read the request's body, taking `room` for it as it arrives.
 
         Raises:
             BodyTooLarge: it is larger than the limit; the rest stays unread.
+            NoRoom: other calls' bodies take all there is; the rest stays unread.
             BodyTooSlow: it took too long.
             ClientGone: it will never be whole.
         """
         try:
             async with asyncio.timeout(LONGEST_UPLOAD_S):
-                return await self._whole_body(limit=limit)
+                return await self._whole_body(limit=limit, room=room)
         except TimeoutError:
             raise BodyTooSlow from None
 
-    async def _whole_body(self, *, limit: int) -> bytes:
+    async def _whole_body(self, *, limit: int, room: Room | None) -> bytes:
         announced = self.headers.get("content-length", "")
-        if announced.isdigit() and int(announced) > limit:
+        promised = int(announced) if announced.isdigit() else 0
+        if promised > limit:
             raise BodyTooLarge(limit=limit)
+        if room is not None:
+            room.take(promised)  # as a whole: of many half-read bodies none could go on
         pieces, length = [], 0
         while True:
             message = await self._receive()
@@ -79,6 +84,9 @@ class Line:
             length += len(piece)
             if length > limit:
                 raise BodyTooLarge(limit=limit)
+            if room is not None and length > promised:
+                room.take(length - promised)
+                promised = length
             pieces.append(piece)
             if not message.get("more_body"):
                 return pieces[0] if len(pieces) == 1 else b"".join(pieces)

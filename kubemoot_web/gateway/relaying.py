@@ -15,8 +15,9 @@ from kubemoot_web.gateway.heads import passed_down, placement
 from kubemoot_web.gateway.line import Line
 from kubemoot_web.gateway.mishaps import note_mishap
 from kubemoot_web.gateway.pulse import Pulse
-from kubemoot_web.gateway.readers import TooLong, Verdict
-from kubemoot_web.gateway.upstream import Upstream, upstream
+from kubemoot_web.gateway.readers import AnswerReader, TooLong, Verdict
+from kubemoot_web.gateway.room import Room
+from kubemoot_web.gateway.upstream import upstream
 from providers.core.relaying import RelayFailed, RelayRequest
 from providers.core.types import EngineKind
 from scheduler.core.admission.retrying import Failure
@@ -48,20 +49,23 @@ class _TooLong(Exception):
 
 
 class Relaying:
-    """Carries one call. `id` is the call's; `wait_s` how long it may wait; `hold_s` how long in silence."""
+    """Carries one call. `id` is the call's; `wait_s` how long it may wait; `hold_s` how long in silence; `room` is what
+    its body takes, given back once no engine can need it any more.
+    """
 
     def __init__(
-        self, *, doors: Doors, line: Line, asked: Asked, call: Call, id: str, wait_s: float, hold_s: float
+        self, *, doors: Doors, line: Line, asked: Asked, room: Room, call: Call, id: str, wait_s: float, hold_s: float
     ) -> None:
         self._doors = doors
         self._line = line
         self._asked = asked
+        self._room = room
         self._call = call
         self._id = id
         self._wait_s = wait_s
         self._hold_s = hold_s
         self._placed: Placed | None = None
-        self._upstream: Upstream | None = None
+        self._reader: AnswerReader | None = None
         self._is_lapsed = False
 
     async def run(self) -> None:
@@ -149,7 +153,7 @@ class Relaying:
             call_id=self._id,
             created=int(self._doors.now()),
         )
-        self._upstream = made
+        self._reader = made.reader
         return RelayRequest(
             method="POST",
             path=made.path,
@@ -164,7 +168,9 @@ class Relaying:
         return [(name, known[name]) for name in ("x-request-id", "traceparent") if name in known]
 
     async def _relay(self, running: RunningCall) -> None:
-        assert self._upstream is not None
+        assert self._reader is not None
+        self._asked = self._asked.without_body()
+        self._room.give_back()
         end = CallEnd.CANCELLED
         verdict: Verdict | None = None
         try:
@@ -176,7 +182,7 @@ class Relaying:
             end = verdict.end
             await self._line.finish()  # before the place is given back: a ledger that is slow holds up no client
         except asyncio.CancelledError:
-            verdict = self._upstream.reader.verdict
+            verdict = self._reader.verdict
             if verdict.end is CallEnd.OK:  # a client that has the final mark need not wait for the engine's own end
                 end = verdict.end
             raise
@@ -192,8 +198,8 @@ class Relaying:
 
     async def _stream(self, running: RunningCall) -> Verdict:
         """Pass an answer on, piece by piece, up to its end."""
-        assert self._upstream is not None
-        reader, line = self._upstream.reader, self._line
+        assert self._reader is not None
+        reader, line = self._reader, self._line
         if not line.is_begun:
             await line.begin(status=200, headers=self._head(running))
         piece, is_broken = running.first, False
@@ -212,8 +218,8 @@ class Relaying:
 
     async def _gather(self, running: RunningCall) -> Verdict:
         """Pass an answer on whole, so that one without its end can still be told as an error."""
-        assert self._upstream is not None
-        reader = self._upstream.reader
+        assert self._reader is not None
+        reader = self._reader
         parts, piece, is_broken = [], running.first, False
         try:
             while piece:

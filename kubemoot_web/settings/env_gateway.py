@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode
 
 
@@ -16,6 +16,13 @@ class GatewayEnv(BaseSettings):
         examples=["67108864"],
         ge=1024,
         le=1024**3,
+    )
+    gateway_max_held_bytes: int = Field(
+        512 * 1024 * 1024,
+        validation_alias="KUBEMOOT_GATEWAY_MAX_HELD_BYTES",
+        description="bytes that all bodies of calls which wait may take in a web process; it needs a few times as much",
+        examples=["536870912"],
+        ge=1024,
     )
     gateway_hold_s: float = Field(
         0.8,
@@ -31,6 +38,15 @@ class GatewayEnv(BaseSettings):
         description="origins whose pages may call the gateway from a browser, separated by commas; none by default",
         examples=["https://chat.example.com,http://localhost:3000"],
     )
+
+    @field_validator("gateway_max_held_bytes", mode="after")
+    @classmethod
+    def _holds_the_largest(cls, value: int, info: ValidationInfo) -> int:
+        """Refuse a bound under which the largest body could never come in."""
+        largest = info.data.get("gateway_max_body_bytes", 0)
+        if value < largest:
+            raise ValueError(f"must be at least KUBEMOOT_GATEWAY_MAX_BODY_BYTES, which is {largest}")
+        return value
 
     @field_validator("cross_origins", mode="after")
     @classmethod

@@ -10,6 +10,7 @@ from kubemoot_web.gateway.asking import read_asked
 from kubemoot_web.gateway.dialects import ROUTES
 from kubemoot_web.gateway.line import Line
 from kubemoot_web.gateway.relaying import Relaying
+from kubemoot_web.gateway.room import Room, Rooms
 from providers.core.engines.base import Trouble
 from scheduler.core.calls import Call
 from scheduler.services.held import HeldTickets
@@ -97,7 +98,13 @@ class Gate:
         self.made = 0
 
     def start(
-        self, client: Client, call: Call | None = None, *, wait_s: float = 60, hold_s: float = 60
+        self,
+        client: Client,
+        call: Call | None = None,
+        *,
+        wait_s: float = 60,
+        hold_s: float = 60,
+        room: Room | None = None,
     ) -> "asyncio.Task[None]":
         """Let a client call."""
         self.made += 1
@@ -106,6 +113,7 @@ class Gate:
             doors=self.doors,
             line=client.line,
             asked=read_asked(dialect=route.dialect, operation=route.operation, body=client.body_sent),
+            room=room or Room(Rooms(limit=10_000)),
             call=call or make_call("a", MODEL),
             id=f"c{self.made}",
             wait_s=wait_s,

@@ -8,6 +8,7 @@ import pytest
 from kubemoot_web.gateway.asking import read_asked
 from kubemoot_web.gateway.dialects import ROUTES
 from kubemoot_web.gateway.relaying import Relaying
+from kubemoot_web.gateway.room import Room, Rooms
 from providers.core.engines.base import Trouble
 from tests.fakes.scripted_relay import Answer
 from tests.gateway.relayed import DONE, EVENT, MODEL, Client, Gate, Script, make_call, until, world_of
@@ -21,7 +22,16 @@ def relaying(gate: Gate, client: Client) -> Relaying:
     route = ROUTES[client.path]
     asked = read_asked(dialect=route.dialect, operation=route.operation, body=client.body_sent)
     call = make_call("a", MODEL)
-    return Relaying(doors=gate.doors, line=client.line, asked=asked, call=call, id="cut", wait_s=60, hold_s=0)
+    return Relaying(
+        doors=gate.doors,
+        line=client.line,
+        asked=asked,
+        room=Room(Rooms(limit=10_000)),
+        call=call,
+        id="cut",
+        wait_s=60,
+        hold_s=0,
+    )
 
 
 async def turns(number: int) -> None:

@@ -154,6 +154,14 @@ def test_a_setting_that_is_nearly_ours_is_warned_of(monkeypatch):
     ]
 
 
+def test_what_all_bodies_may_take_is_no_less_than_what_one_may(monkeypatch):
+    monkeypatch.setenv("KUBEMOOT_GATEWAY_MAX_BODY_BYTES", "2048")
+    monkeypatch.setenv("KUBEMOOT_GATEWAY_MAX_HELD_BYTES", "2047")
+
+    with pytest.raises(ImproperlyConfigured, match="at least KUBEMOOT_GATEWAY_MAX_BODY_BYTES, which is 2048"):
+        env.load()
+
+
 def test_the_checks_of_a_sound_installation_say_nothing():
     call_command("check", fail_level="WARNING", verbosity=0)
 
