@@ -113,7 +113,7 @@ def truncation(dialect: Dialect, stream: bool, *, is_broken: bool) -> bytes:
 
 
 def engine_refusal(dialect: Dialect, status: int, body: bytes) -> tuple[int, Headers, bytes]:
-    """Pass on what an engine says against a call (400 to 499): as it is in the caller's dialect, else its words."""
+    """Pass on what an engine says against a call (4xx or 501): as it is in the caller's dialect, else its words."""
     if not _is_shaped(dialect, body):
         body = _written(_shaped(dialect, status, ENGINE_REFUSED, engine_words(body) or UNSAID, None))
     headers: Headers = [

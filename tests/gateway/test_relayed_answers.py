@@ -148,16 +148,17 @@ async def test_a_back_off_holds_no_place(path, stream):
     assert await gate.ends() == {"c1": "error", "c2": "ok", "c1.2": "ok"}
 
 
+@pytest.mark.parametrize("status", [400, 501])
 @pytest.mark.parametrize("path", [OPENAI, OLLAMA, ANTHROPIC])
-async def test_errors_of_the_caller_shut_no_server_out(path):
+async def test_errors_of_the_caller_shut_no_server_out(path, status):
     """C25: after three bad requests good ones failed, for the only server had been put to rest."""
-    refused = [Answer(status=400, pieces=(b'{"error":"no such thing"}',)) for _ in range(3)]
+    refused = [Answer(status=status, pieces=(b'{"error":"no such thing"}',)) for _ in range(3)]
     good = [answer_of(Client(path, stream=False)) for _ in range(2)]
     gate = Gate(await world_of(), *refused, good[0], Answer(status=503), good[1])
 
     served = [await gate.serve(Client(path, stream=False)) for _ in range(5)]
 
-    assert [client.status for client in served] == [400, 400, 400, 200, 200]
+    assert [client.status for client in served] == [status, status, status, 200, 200]
     assert gate.pauses == [0.5]
     assert all(b"no such thing" in client.body for client in served[:3])
     ends = await gate.ends()

@@ -30,6 +30,8 @@ class Failure(StrEnum):
 
 
 BUSY_STATUSES = frozenset({429, 503})
+NOT_IMPLEMENTED = 501
+"""What llama.cpp says to an embedding it was not started for: it works, and whoever asked wants something else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,8 @@ def failure_of(*, status: int) -> Failure | None:
     """Read an answer's status; None where the answer is the client's: an answer, or an error of what it asked."""
     if status in BUSY_STATUSES:
         return Failure.BUSY
+    if status == NOT_IMPLEMENTED:
+        return None
     if status >= 500 or status < 200:  # an engine that would speak another protocol speaks none of ours
         return Failure.ERROR
     return Failure.REDIRECTED if 300 <= status < 400 else None

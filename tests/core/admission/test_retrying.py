@@ -86,6 +86,7 @@ def test_the_pause_doubles_up_to_ten_seconds():
         (422, None),
         (429, Failure.BUSY),
         (500, Failure.ERROR),
+        (501, None),
         (503, Failure.BUSY),
     ],
 )
