@@ -155,7 +155,7 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits, 
         await _json(line, unload_answer(asked))
         return None
     patience = patience_of(
-        asked_s=wishes.wait_s, own_s=call.wait_limit_s, usual_s=rt.config.wait_limit_s, silence_s=limits.silence_s
+        wishes=wishes, own_s=call.wait_limit_s, usual_s=rt.config.wait_limit_s, silence_s=limits.silence_s
     )
     return Relaying(
         doors=rt.doors,

@@ -21,6 +21,8 @@ AUTO = "auto"
 LONGEST_WAIT_S = 590.0
 """Client libraries give up after 600 seconds: our answer must be there before."""
 LONGEST_SILENCE_S = 30.0
+TIMEOUTS = ("x-stainless-read-timeout", "x-stainless-timeout")
+"""Where the packages of OpenAI and Anthropic, and what is built on them, say how long they wait for the next byte."""
 LONGEST_NAME = 320
 LONGEST_THREAD = 200
 MOST_CAPABILITIES = 32
@@ -32,12 +34,15 @@ class NoSuchModel(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What the headers of a call say. `wait_s` None: as long as is usual."""
+    """What the headers of a call say. `wait_s` None: as long as is usual; `timeout_s` is after how long a silence the
+    client gives up, None where it does not say.
+    """
 
     priority: Priority
     purpose: str
     thread: str
     wait_s: float | None
+    timeout_s: float | None
     capabilities: tuple[str, ...]
 
 
@@ -60,6 +65,7 @@ def wishes_of(headers: Mapping[str, str]) -> Wishes:
         purpose="" if purpose is None else purpose.value,
         thread=thread,
         wait_s=_seconds(headers, "x-kubemoot-wait"),
+        timeout_s=_timeout_s(headers),
         capabilities=capabilities,
     )
 
@@ -101,16 +107,22 @@ class Patience:
     silence_s: float
 
 
-def patience_of(*, asked_s: float | None, own_s: float | None, usual_s: float, silence_s: float) -> Patience:
+def patience_of(*, wishes: Wishes, own_s: float | None, usual_s: float, silence_s: float) -> Patience:
     """Work out a call's patience: what its client asks for, within its agent's own limit.
 
-    A client that says how long it waits wants to hear the truth then, by a status: it is left in silence until then,
-    or for as long as clients commonly stand it.
+    The longer the silence, the more is still told by a status. A client that says how long it waits for a place wants
+    to hear the truth then: it is left in silence until then, or for as long as clients commonly stand it. One that says
+    when it gives up is left in silence for half of that. Who says nothing may be impatient: `silence_s` is for those.
     """
-    if asked_s is None:
-        return Patience(wait_s=usual_s if own_s is None else own_s, silence_s=silence_s)
-    wait_s = asked_s if own_s is None else min(asked_s, own_s)
-    return Patience(wait_s=wait_s, silence_s=min(wait_s, LONGEST_SILENCE_S) + silence_s)
+    limits = [limit for limit in (wishes.wait_s, own_s) if limit is not None]
+    wait_s = min(limits, default=usual_s)
+    if wishes.wait_s is not None:
+        silence_s += min(wait_s, LONGEST_SILENCE_S)
+    elif wishes.timeout_s is not None:
+        silence_s = max(silence_s, LONGEST_SILENCE_S)
+    if wishes.timeout_s is not None:
+        silence_s = min(silence_s, wishes.timeout_s / 2)
+    return Patience(wait_s=wait_s, silence_s=silence_s)
 
 
 def is_known(*, model: str, registered: Collection[str], servers: Iterable[ServerRecord]) -> bool:
@@ -132,6 +144,15 @@ def _one_of(words: type[Word], headers: Mapping[str, str], name: str) -> Word | 
         return words(text.strip().lower())
     except ValueError:
         raise BadAsk(f"The header {name} must be one of: {', '.join(words)}.") from None
+
+
+def _timeout_s(headers: Mapping[str, str]) -> float | None:
+    text = next((headers[name] for name in TIMEOUTS if name in headers), "")
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < math.inf else None
 
 
 def _seconds(headers: Mapping[str, str], name: str) -> float | None:

@@ -105,7 +105,32 @@ def test_no_wait_outlasts_the_time_outs_of_client_libraries():
     ],
 )
 def test_who_says_how_long_it_waits_is_left_in_silence_for_that_long(asked_s, own_s, expected):
-    assert patience_of(asked_s=asked_s, own_s=own_s, usual_s=90, silence_s=0.8) == expected
+    wishes = wishes_of({} if asked_s is None else {"x-kubemoot-wait": str(asked_s)})
+
+    assert patience_of(wishes=wishes, own_s=own_s, usual_s=90, silence_s=0.8) == expected
+
+
+@pytest.mark.parametrize(
+    ("headers", "silence_s"),
+    [
+        ({"x-stainless-read-timeout": "600"}, 30.0),
+        ({"x-stainless-timeout": "600"}, 30.0),
+        ({"x-stainless-timeout": "600", "x-stainless-read-timeout": "20.0"}, 10.0),
+        ({"x-stainless-read-timeout": "1"}, 0.5),
+        ({"x-stainless-read-timeout": "4", "x-kubemoot-wait": "60"}, 2.0),
+        ({"x-stainless-read-timeout": "600", "x-kubemoot-wait": "5"}, 5.8),
+        *(({"x-stainless-read-timeout": text}, 0.8) for text in ("", "None", "inf", "nan", "0", "-1", "soon")),
+    ],
+)
+def test_who_says_when_it_gives_up_is_left_in_silence_for_half_of_that(headers, silence_s):
+    """What goes wrong meanwhile comes with a status of its own, which every program understands."""
+    assert patience_of(wishes=wishes_of(headers), own_s=None, usual_s=90, silence_s=0.8).silence_s == silence_s
+
+
+def test_a_longer_silence_that_was_set_holds_for_all():
+    wishes = wishes_of({"x-stainless-read-timeout": "600"})
+
+    assert patience_of(wishes=wishes, own_s=None, usual_s=90, silence_s=60).silence_s == 60
 
 
 def server(**seen: object) -> ServerRecord:
