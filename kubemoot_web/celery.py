@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from celery import Celery, beat, bootsteps, signals
-from celery.exceptions import SecurityWarning
+from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 from click import Option
 
 from scheduler.task_names import TICK
@@ -19,6 +19,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubemoot_web.settings.prod")
 
 # In a container everything runs as root, and the warning is about pickled messages: only JSON is accepted here.
 warnings.filterwarnings("ignore", category=SecurityWarning)
+# At every lost connection it speaks of tasks that are acknowledged late: none of ours is.
+warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
 
 log = logging.getLogger(__name__)
 

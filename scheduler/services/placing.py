@@ -124,14 +124,16 @@ async def _leave(*, doors: Doors, waiter: str, reason: str = "") -> None:
 
 async def give_back(*, doors: Doors, ticket: str, outcome: Outcome) -> None:
     """Give a place back, even if whoever waits for that goes away."""
+    await asyncio.shield(_released(doors=doors, ticket=ticket, outcome=outcome))
+
+
+async def _released(*, doors: Doors, ticket: str, outcome: Outcome) -> None:
     with contextlib.suppress(LedgerUnavailable):  # the place lapses within its lease
-        await asyncio.shield(
-            ticket_release(
-                ledger=doors.ledger,
-                effects=doors.effects,
-                config=doors.config,
-                ticket=ticket,
-                outcome=outcome,
-                now=doors.now(),
-            )
+        await ticket_release(
+            ledger=doors.ledger,
+            effects=doors.effects,
+            config=doors.config,
+            ticket=ticket,
+            outcome=outcome,
+            now=doors.now(),
         )
