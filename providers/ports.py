@@ -31,6 +31,17 @@ class EngineRelay(Protocol):
         """End all connections."""
 
 
+class Resolver(Protocol):
+    """Who knows where endpoints lead. Asking costs nothing and waits for nobody."""
+
+    def addresses(self, *, endpoint: str) -> tuple[str, ...] | None:
+        """Tell where an endpoint's host leads, as far as that is known by now; None where it is not.
+
+        Addresses as they stand in a URL, and `localhost` where one is the asking machine's own.
+        """
+        ...
+
+
 class LoadReport(Protocol):
     """Who wants to know how a load goes on."""
 

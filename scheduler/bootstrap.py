@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 
 from django.conf import settings
 
-from providers.bootstrap import engine_api, engine_relay
-from providers.ports import EngineApi
+from providers.bootstrap import engine_api, engine_relay, host_resolver
+from providers.ports import EngineApi, Resolver
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.replica import Replica
 from scheduler.core.resources import ResourcesChanged
@@ -50,6 +50,7 @@ class Runtime:
     history: History
     effects: Effects
     engine: EngineApi
+    resolver: Resolver
     ids: Ids
     now: Clock
     written: Written
@@ -208,6 +209,7 @@ async def _start() -> Runtime:
         history=OrmHistory(ledger=settings.KUBEMOOT.ledger),
         effects=effects,
         engine=engine,
+        resolver=host_resolver(),
         ids=lambda: secrets.token_hex(12),
         now=time.time,
         written=Written(),

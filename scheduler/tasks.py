@@ -89,5 +89,11 @@ async def _probe_due(rt: Runtime) -> None:
 
 def _probe(server: str) -> bootstrap.Work:
     return lambda rt: server_probe(
-        ledger=rt.ledger, effects=rt.effects, engine=rt.engine, config=rt.config, now=rt.now, server=server
+        ledger=rt.ledger,
+        effects=rt.effects,
+        engine=rt.engine,
+        resolver=rt.resolver,
+        config=rt.config,
+        now=rt.now,
+        server=server,
     )

@@ -35,7 +35,7 @@ class ServerSeen:
     """What probes and loads found on a server. `models` None: it did not say what it has on disk.
 
     `observed` are the footprints of models that were once seen in its memory, `estimated` those of what lies on its
-    disk, by its size. MiB.
+    disk, by its size. MiB. `addresses` is where its endpoint's host leads, as far as that was looked up.
     """
 
     phase: str = "pending"
@@ -48,6 +48,7 @@ class ServerSeen:
     estimated: dict[str, int] = field(default_factory=dict)
     version: str | None = None
     probed_at: float | None = None
+    addresses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

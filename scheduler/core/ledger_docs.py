@@ -53,7 +53,15 @@ def server_record(doc: Mapping[str, Any]) -> ServerRecord:
     if not isinstance(config, ServerConfig):
         config = _plain(ServerConfig, config)
     if not isinstance(seen, ServerSeen):
-        seen = _plain(ServerSeen, seen, residents=_residents, models=_optional_texts, observed=dict, estimated=dict)
+        seen = _plain(
+            ServerSeen,
+            seen,
+            residents=_residents,
+            models=_optional_texts,
+            observed=dict,
+            estimated=dict,
+            addresses=_texts,
+        )
     if not isinstance(learned, ServerLearned):
         learned = _plain(ServerLearned, learned, blocked_until=dict, failures=dict, circuit=_circuit)
     admission = doc.get("admission") or Admission()

@@ -1,12 +1,14 @@
 """Keeps the ledger's picture of each server true: who is probed when, and what a probe changes."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from providers.core.addresses import leads_to
 from providers.core.engines.base import ProbeFailure
 from providers.core.footprint import estimate_mib
 from providers.core.health import Health, HealthPhase, LoadFinished, LoadHung, next_health
 from providers.core.types import EngineKind, Observation
-from providers.ports import EngineApi
+from providers.ports import EngineApi, Resolver
 from providers.services.probe import probe_server
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import ServerRecord, ServerSeen
@@ -40,9 +42,19 @@ def probe_interval_s(*, replica: Replica, record: ServerRecord, config: Schedule
 
 
 async def server_probe(
-    *, ledger: Ledger, effects: Effects, engine: EngineApi, config: SchedulerConfig, now: Clock, server: str
+    *,
+    ledger: Ledger,
+    effects: Effects,
+    engine: EngineApi,
+    resolver: Resolver,
+    config: SchedulerConfig,
+    now: Clock,
+    server: str,
 ) -> bool:
-    """Probe one server and store what it said; False when another probe of it is under way, or nothing changed."""
+    """Probe one server and store what it said, and where its address leads.
+
+    False when another probe of it is under way, or nothing changed.
+    """
     record = ledger.replica.servers.get(server)
     if record is None:
         return False
@@ -57,6 +69,8 @@ async def server_probe(
     if current is None or current.config.endpoint != record.config.endpoint:
         return False
     seen = seen_after(before=current, outcome=result.outcome, asked_at=result.asked_at)
+    found = resolver.addresses(endpoint=record.config.endpoint)
+    seen = replace(seen, addresses=leads_to(known=current.seen.addresses, found=found))
     changed = await ledger.probe_end(server=server, probe=probe, seen=seen)
     if changed:
         await run_cycle(ledger=ledger, effects=effects, config=config, now=now())
@@ -96,6 +110,7 @@ def seen_after(*, before: ServerRecord, outcome: Observation | ProbeFailure, ask
         estimated=estimated,
         version=version,
         probed_at=health.probed_at,
+        addresses=known.addresses,
     )
 
 

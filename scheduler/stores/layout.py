@@ -11,7 +11,7 @@ from scheduler.stores.link import Link
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 7
+LAYOUT = 8
 PAGE = 1000
 
 

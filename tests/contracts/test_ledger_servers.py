@@ -109,3 +109,16 @@ async def test_a_server_is_not_asked_again_too_soon_whoever_asks(world: World) -
     assert await world.ledger.probe_begin(server="gpu-1", lease_s=1.0, every_s=5.0) is not None
     world.clock.advance(10)
     assert await world.ledger.probe_begin(server="gpu-1", lease_s=1.0, every_s=10.0) is not None
+
+
+async def test_where_a_server_s_address_leads_is_kept_until_it_has_another_one(world: World) -> None:
+    await world.servers(server())
+    assert await world.sees("gpu-1", addresses=("10.0.0.5", "[fd00::5]")) is True
+    assert await world.sees("gpu-1", addresses=("10.0.0.5", "[fd00::5]")) is False
+    assert world.record().seen.addresses == ("10.0.0.5", "[fd00::5]")
+    assert await world.sees("gpu-1", addresses=()) is True
+    assert world.record().seen.addresses == ()
+
+    await world.sees("gpu-1", addresses=("10.0.0.5",))
+    await world.servers(server(endpoint="http://elsewhere"))
+    assert world.record().seen.addresses == ()

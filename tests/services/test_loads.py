@@ -10,6 +10,7 @@ from scheduler.core.ledger import ServerConfig
 from scheduler.services.loads import load_drive
 from scheduler.services.probing import server_probe
 from tests.fakes.engine_server import eventually, simulated_engine
+from tests.fakes.fixed_resolver import FixedResolver
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.memory_ledger import MemoryLedger
 from tests.services.world import SIZES, World, call, ticket_of, waiter_of
@@ -26,8 +27,13 @@ async def on(engine, engine_http, *, config: SchedulerConfig | None = None, cloc
     world.parts = {"ledger": world.ledger, "effects": world.effects, "config": world.config}
     server = ServerConfig(name="gpu-1", kind="ollama", endpoint=engine.url, total_mib=32768)
     await world.ledger.configure(servers=[server], footprints=SIZES, weights={})
-    await server_probe(**world.parts, engine=engine_http, now=world.clock, server="gpu-1")
+    await probe(world, engine_http)
     return world
+
+
+def probe(world: World, engine_http):
+    """Probe the server."""
+    return server_probe(**world.parts, engine=engine_http, resolver=FixedResolver(), now=world.clock, server="gpu-1")
 
 
 def drive(world: World, engine_http):
@@ -109,7 +115,7 @@ async def test_a_load_that_hangs_is_cut_off_once_nobody_waits_for_it(engine_http
 
         replica = world.ledger.replica
         assert (replica.loads, replica.tickets, replica.waiters) == ({}, {}, {})
-        await server_probe(**world.parts, engine=engine_http, now=world.clock, server="gpu-1")
+        await probe(world, engine_http)
         assert replica.servers["gpu-1"].seen.phase == "degraded"
 
 

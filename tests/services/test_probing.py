@@ -10,6 +10,7 @@ from scheduler.core.ledger import ServerConfig, ServerLearned, ServerRecord, Ser
 from scheduler.core.snapshot import Resident
 from scheduler.services.probing import seen_after, server_probe, servers_due
 from tests.fakes.engine_server import simulated_engine
+from tests.fakes.fixed_resolver import FixedResolver
 from tests.services.world import World, call
 
 RECORD = ServerRecord(config=ServerConfig(name="gpu-1", kind="ollama", endpoint="http://gpu-1"))
@@ -149,15 +150,28 @@ async def test_two_probes_of_one_server_never_overlap():
     assert await world.ledger.probe_begin(server="gpu-1", lease_s=10) is None
 
 
-async def test_a_probe_of_a_real_server_brings_its_models_into_the_ledger(engine_http):
+async def test_a_probe_of_a_real_server_brings_its_models_into_the_ledger_and_where_it_leads(engine_http):
     async with simulated_engine() as engine:
         world = World()
         server = ServerConfig(name="gpu-1", kind="ollama", endpoint=engine.url, total_mib=32768)
         await world.ledger.configure(servers=[server], footprints={}, weights={})
+        resolver = FixedResolver("10.0.0.5", "localhost")
 
-        changed = await server_probe(**world.parts, engine=engine_http, now=world.clock, server="gpu-1")
+        async def probe() -> bool:
+            world.clock.advance(60)
+            return await server_probe(
+                **world.parts, engine=engine_http, resolver=resolver, now=world.clock, server="gpu-1"
+            )
 
-    record = world.ledger.replica.servers["gpu-1"]
-    assert changed
-    assert (record.seen.phase, record.seen.ready, record.seen.residents) == ("ready", True, ())
-    assert "qwen3:14b" in (record.seen.models or ())
+        changed = await probe()
+        record = world.ledger.replica.servers["gpu-1"]
+        assert changed
+        assert (record.seen.phase, record.seen.ready, record.seen.residents) == ("ready", True, ())
+        assert "qwen3:14b" in (record.seen.models or ())
+        assert record.seen.addresses == ("10.0.0.5", "localhost")
+
+        for places, is_news in [(("10.0.0.5",), False), (None, False), (("10.0.0.6",), True)]:
+            resolver.places = places
+            assert await probe() is is_news
+
+    assert world.ledger.replica.servers["gpu-1"].seen.addresses == ("10.0.0.6",)

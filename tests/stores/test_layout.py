@@ -84,7 +84,7 @@ FORM = {
     "documents": {
         ServerConfig: "name kind endpoint weight total_mib reserve_mib slots max_concurrent interactive_reserve"
         " context_length can_load call_timeout_s",
-        ServerSeen: "phase ready since detail residents models observed estimated version probed_at",
+        ServerSeen: "phase ready since detail residents models observed estimated version probed_at addresses",
         ServerLearned: "load_mib_per_s call_s success_rate blocked_until failures load_problem circuit answered_at",
         Admission: "state reason since by",
         Circuit: "failures openings opened_at rests_until trial status",
@@ -125,4 +125,4 @@ def test_whoever_changes_the_form_raises_its_number() -> None:
         "keys": {kind: " ".join(sorted(names)) for kind, names in keys.items()},
         "packed": re.sub(r"\s+", "", packed).replace("ticket.", "").replace(",", " "),
     }
-    assert (LAYOUT, form) == (7, FORM)
+    assert (LAYOUT, form) == (8, FORM)
