@@ -69,6 +69,7 @@ ENDPOINT = {
     "interactiveReserve": 1,
     "inFlight": {"total": 3, "interactive": 2, "background": 1, "loading": 0, "held": 0},
     "waiting": 1,
+    "possibleDuplicates": [],
 }
 WAITING = {
     "id": "6b1f0c",
@@ -97,7 +98,11 @@ def example(value: object) -> dict[str, Any]:
 
 @router.get("", summary="All endpoints", openapi_extra=example({"endpoints": [ENDPOINT]}))
 async def listing(request: AuthedRequest) -> dict[str, Any]:
-    """List the endpoints with the state of their admission, by name."""
+    """List the endpoints with the state of their admission, by name.
+
+    `possibleDuplicates` names the endpoints whose address leads to the same place as this one's once its name is looked
+    up, with the `address` that both share and what to do.
+    """
     request.auth.require("read")
     rt = await bootstrap.runtime()
     return endpoints_doc(replica=rt.ledger.replica, now=rt.now())

@@ -1,14 +1,17 @@
 """Endpoints as programs look at them: pure presenters from the replica to the documents of the REST API."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kubemoot_web.board.documents import waiter_doc
+from kubemoot_web.board.duplicates import duplicate_docs
 from kubemoot_web.board.times import rfc3339
 from scheduler.core.admission.closed import closed_by
 from scheduler.core.admission.in_flight import InFlight, in_flight_of
 from scheduler.core.admission.queue import InQueue, queue_of, queues_of
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.duplicates import Duplicate, duplicates_of, duplicates_with
 from scheduler.core.gate import Circuit
 from scheduler.core.replica import Replica
 from scheduler.core.snapshot import ClusterSnapshot
@@ -19,7 +22,8 @@ def endpoints_doc(*, replica: Replica, now: float) -> dict[str, Any]:
     """Write all endpoints, `GET /api/v1/endpoints`."""
     snapshot = replica.snapshot(now=now)
     queues = queues_of(snapshot=snapshot, waiters=replica.waiting())
-    return {"endpoints": [_doc(replica, snapshot, name, len(queues[name])) for name in sorted(snapshot.servers)]}
+    pairs = duplicates_of(records=replica.servers)
+    return {"endpoints": [_doc(replica, snapshot, name, len(queues[name]), pairs) for name in sorted(snapshot.servers)]}
 
 
 def admission_doc(*, replica: Replica, server: str, now: float) -> dict[str, Any] | None:
@@ -28,7 +32,7 @@ def admission_doc(*, replica: Replica, server: str, now: float) -> dict[str, Any
     if server not in snapshot.servers:
         return None
     waiting = sum(1 for _ in queue_of(snapshot=snapshot, waiters=replica.waiting(), server=server))
-    return _doc(replica, snapshot, server, waiting)
+    return _doc(replica, snapshot, server, waiting, duplicates_with(records=replica.servers, server=server))
 
 
 def queue_doc(
@@ -66,7 +70,9 @@ def queue_in_order(
     return QueueInOrder(found=found, shown=tuple((standing, by_id[standing.waiter.id]) for standing in stood))
 
 
-def _doc(replica: Replica, snapshot: ClusterSnapshot, name: str, waiting: int) -> dict[str, Any]:
+def _doc(
+    replica: Replica, snapshot: ClusterSnapshot, name: str, waiting: int, pairs: Sequence[Duplicate]
+) -> dict[str, Any]:
     server, record = snapshot.servers[name], replica.servers[name]
     said = record.admission
     closed = closed_by(record=record, server=server, now=snapshot.now)
@@ -86,6 +92,7 @@ def _doc(replica: Replica, snapshot: ClusterSnapshot, name: str, waiting: int) -
         "interactiveReserve": server.interactive_reserve,
         "inFlight": _flight_doc(in_flight_of(server)),
         "waiting": waiting,
+        "possibleDuplicates": duplicate_docs(pairs=pairs, server=name),
     }
 
 

@@ -7,7 +7,9 @@ from kubemoot_web.board import rfc3339
 from providers.core.model_names import normalise
 from providers.core.naming import bound_server, server_name
 from providers.core.types import EngineKind
+from scheduler.core.duplicates import duplicates_with
 from scheduler.core.ledger import ServerRecord
+from scheduler.core.messages.duplicates import possible_duplicate
 from scheduler.core.resources import Stored
 
 PHASES = {"pending": "Pending", "ready": "Ready", "degraded": "Ready"}
@@ -18,7 +20,7 @@ def live_status(*, stored: Stored, records: Mapping[str, ServerRecord]) -> dict[
     """Write the status of a server or a model; other kinds keep the one that is stored."""
     namespace, name = stored.key.namespace, stored.key.name
     if stored.key.kind == "ModelServer":
-        return server_status(records.get(server_name(namespace=namespace, name=name)))
+        return server_status(records=records, server=server_name(namespace=namespace, name=name))
     if stored.key.kind == "Model":
         bound = bound_server(namespace=namespace, reference=stored.spec.get("serverRef"))
         places = records.values() if bound is None else [records[bound]] if bound in records else []
@@ -26,8 +28,9 @@ def live_status(*, stored: Stored, records: Mapping[str, ServerRecord]) -> dict[
     return dict(stored.status)
 
 
-def server_status(record: ServerRecord | None) -> dict[str, Any]:
-    """Write a server's status; None: the ledger has not taken it in yet."""
+def server_status(*, records: Mapping[str, ServerRecord], server: str) -> dict[str, Any]:
+    """Write a server's status; it is pending until the ledger has taken it in."""
+    record = records.get(server)
     if record is None:
         return {"phase": "Pending"}
     seen, config = record.seen, record.config
@@ -49,7 +52,17 @@ def server_status(record: ServerRecord | None) -> dict[str, Any]:
         "message": seen.detail,
         "lastTransitionTime": rfc3339(seen.since or None),
     }
-    return {"phase": PHASES.get(seen.phase, "Failed"), "capacity": capacity, "conditions": [condition]}
+    conditions = [condition, *_doubts(records=records, server=server)]
+    return {"phase": PHASES.get(seen.phase, "Failed"), "capacity": capacity, "conditions": conditions}
+
+
+def _doubts(*, records: Mapping[str, ServerRecord], server: str) -> list[dict[str, Any]]:
+    """Write down that a server may be another one under a second name; conditions have one of each type."""
+    pairs = duplicates_with(records=records, server=server)
+    if not pairs:
+        return []
+    message = " ".join(possible_duplicate(pair=pair) for pair in pairs)
+    return [{"type": "PossibleDuplicate", "status": "True", "reason": "SharedAddress", "message": message}]
 
 
 def model_status(*, model: str, places: Iterable[ServerRecord]) -> dict[str, Any]:

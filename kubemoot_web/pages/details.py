@@ -13,6 +13,7 @@ from kubemoot_web.board.details.models import models_of
 from kubemoot_web.board.details.server import DAY_S, Past, first_known_at, server_sheet_of
 from kubemoot_web.board.details.servers import servers_of
 from kubemoot_web.board.details.waiting import waiting_room_of
+from kubemoot_web.board.duplicates import pairs_of, pairs_with
 from kubemoot_web.pages.looking import HAVE, Page, look, people_only
 from providers import queries as providers
 from scheduler import queries
@@ -59,9 +60,12 @@ async def servers(request: HttpRequest) -> HttpResponseBase:
     """List the servers."""
 
     async def draw(rt: Runtime) -> Mapping[str, Any]:
-        now = rt.now()
+        now, replica = rt.now(), rt.ledger.replica
         calls, tallies = await sync_to_async(_counts)(now - DAY_S)
-        return {"servers": servers_of(replica=rt.ledger.replica, calls=calls, tallies=tallies, now=now)}
+        return {
+            "servers": servers_of(replica=replica, calls=calls, tallies=tallies, now=now),
+            "pairs": pairs_of(records=replica.servers),
+        }
 
     more = None if HAVE in request.GET else {"may_write": await may(await request.auser(), scope="write")}
     return await look(request, page=SERVERS, draw=draw, more=more)
@@ -79,7 +83,13 @@ async def server(request: HttpRequest, name: str) -> HttpResponseBase:
         if name not in replica.servers:
             return None
         sheet = server_sheet_of(replica=replica, name=name, past=past, span=span, now=now)
-        return {"sheet": sheet, "day": sheet.day, "calls": sheet.calls, "all_calls": {"server": name}}
+        return {
+            "sheet": sheet,
+            "pairs": pairs_with(records=replica.servers, server=name),
+            "day": sheet.day,
+            "calls": sheet.calls,
+            "all_calls": {"server": name},
+        }
 
     return await look(request, page=SERVER, draw=draw)
 

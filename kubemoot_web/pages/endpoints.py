@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from kubemoot_web.access import Principal, may
 from kubemoot_web.access.operating import one_line, told
 from kubemoot_web.board.details.endpoints import endpoint_sheet_of, endpoints_of
+from kubemoot_web.board.duplicates import pairs_of, pairs_with
 from kubemoot_web.crds.errors import Conflict, ImportRefused, NotFound
 from kubemoot_web.crds.limits import limits_get, limits_put
 from kubemoot_web.pages.guard import needs
@@ -49,10 +50,11 @@ async def endpoints(request: HttpRequest) -> HttpResponseBase:
     """List the endpoints."""
 
     async def draw(rt: Runtime) -> Mapping[str, Any]:
-        now = rt.now()
+        now, replica = rt.now(), rt.ledger.replica
         attempts, since = await _attempts(server="", now=now)
         return {
-            "endpoints": endpoints_of(replica=rt.ledger.replica, attempts=attempts, since=since, now=now),
+            "endpoints": endpoints_of(replica=replica, attempts=attempts, since=since, now=now),
+            "pairs": pairs_of(records=replica.servers),
             "span": last_span(span_s=now - since),
         }
 
@@ -138,12 +140,13 @@ async def _stored(form: LimitsForm, name: str) -> bool:
 
 async def _page(request: HttpRequest, name: str, *, may_write: bool, form: LimitsForm | None) -> HttpResponseBase:
     async def draw(rt: Runtime) -> Mapping[str, Any] | None:
-        now = rt.now()
+        now, replica = rt.now(), rt.ledger.replica
         attempts, since = await _attempts(server=name, now=now)
-        sheet = endpoint_sheet_of(
-            replica=rt.ledger.replica, name=name, config=rt.config, attempts=attempts, since=since, now=now
-        )
-        return None if sheet is None else {"sheet": sheet, "one": sheet.one, "may_write": may_write}
+        sheet = endpoint_sheet_of(replica=replica, name=name, config=rt.config, attempts=attempts, since=since, now=now)
+        if sheet is None:
+            return None
+        pairs = pairs_with(records=replica.servers, server=name)
+        return {"sheet": sheet, "one": sheet.one, "pairs": pairs, "may_write": may_write}
 
     return await look(request, page=ONE, draw=draw, more={"form": form}, reader="writes" if may_write else "")
 

@@ -66,6 +66,7 @@ async def test_an_open_endpoint_tells_its_cap_its_reserve_and_what_is_in_flight_
         "interactiveReserve": 1,
         "inFlight": {"total": 1, "interactive": 1, "background": 0, "loading": 0, "held": 0},
         "waiting": 1,
+        "possibleDuplicates": [],
         "resourceVersion": "1",
     }
     listed = (await robot.get("/endpoints")).json()["endpoints"]

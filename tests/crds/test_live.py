@@ -1,5 +1,7 @@
 """The status of servers and models, as the ledger knows it."""
 
+from dataclasses import replace
+
 from kubemoot_web.crds.live import live_status
 from scheduler.core.ledger import ServerConfig, ServerRecord, ServerSeen
 from scheduler.core.resources import ResourceKey, Stored
@@ -102,3 +104,19 @@ def test_a_model_is_loaded_available_or_pending_where_it_may_be_placed():
 
 def test_other_kinds_keep_their_stored_status():
     assert live_status(stored=stored("Agent", "a"), records={}) == {"phase": "Running"}
+
+
+def test_a_server_that_may_be_another_one_under_a_second_name_says_so_in_one_condition():
+    """A-06. Conditions have one of each type, however many the others are."""
+    same = {name: replace(READY, seen=replace(READY.seen, addresses=("10.0.0.5",))) for name in ("gpu-1", "a", "b")}
+
+    ready, doubt = live_status(stored=GPU, records=same)["conditions"]
+
+    assert (ready["type"], doubt["type"], doubt["status"], doubt["reason"]) == (
+        "Ready",
+        "PossibleDuplicate",
+        "True",
+        "SharedAddress",
+    )
+    assert "a and gpu-1 both lead to 10.0.0.5:11434" in doubt["message"]
+    assert "b and gpu-1 both lead to 10.0.0.5:11434" in doubt["message"]
