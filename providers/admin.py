@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from providers.models import Model, ModelServer
+from providers.models import EndpointAlias, Model, ModelServer
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg] # generic in the stubs alone
@@ -52,6 +52,14 @@ class ModelServerAdmin(ReadOnlyAdmin):
     def endpoint(self, row: ModelServer) -> str:
         """Show the address."""
         return str(row.spec.get("endpoint", ""))
+
+
+@admin.register(EndpointAlias)
+class EndpointAliasAdmin(ReadOnlyAdmin):
+    """Addresses that mean another one."""
+
+    list_display = ("alias_key", "canonical_key", "created_at")
+    search_fields = ("alias_key", "canonical_key")
 
 
 @admin.register(Model)

@@ -3,12 +3,13 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from providers.core.endpoint_aliases import canonical_key
 from providers.core.endpoint_key import endpoint_base
 from providers.core.model_names import normalise
 from providers.core.naming import bound_server, server_name, split_server_name
 from providers.core.specs import ModelSpec, ServerSpec
 from providers.core.types import EngineKind
-from providers.models import Model, ModelServer
+from providers.models import EndpointAlias, Model, ModelServer
 
 
 def servers() -> tuple[ServerSpec, ...]:
@@ -20,7 +21,7 @@ def servers() -> tuple[ServerSpec, ...]:
 
 
 def endpoint_keys(*, servers: Collection[str]) -> dict[str, str]:
-    """Map servers to the identity of their endpoint, those that are registered and have one."""
+    """Map servers to the identity of their endpoint, those that are registered and have one; aliases are followed."""
     bare = {split_server_name(server)[1] for server in servers}
     rows = ModelServer.objects.filter(name__in=bare)
     keys = {
@@ -28,7 +29,13 @@ def endpoint_keys(*, servers: Collection[str]) -> dict[str, str]:
         for namespace, name, key in rows.values_list("namespace", "name", "endpoint_key")
         if key is not None
     }
-    return {server: keys[server] for server in servers if server in keys}
+    known = endpoint_aliases() if keys else {}
+    return {server: canonical_key(key=keys[server], aliases=known) for server in servers if server in keys}
+
+
+def endpoint_aliases() -> dict[str, str]:
+    """Map the identities that operators said are another one's to that one."""
+    return dict(EndpointAlias.objects.values_list("alias_key", "canonical_key"))
 
 
 def models() -> tuple[ModelSpec, ...]:

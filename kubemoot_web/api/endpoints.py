@@ -14,6 +14,7 @@ from providers.core.naming import server_name, split_server_name
 from scheduler import bootstrap
 from scheduler.core.operator_steps import Step
 from scheduler.ports import UnknownServer
+from scheduler.services.endpoint_aliases import endpoint_merge
 from scheduler.services.endpoint_steps import endpoint_step
 
 router = Router()
@@ -51,6 +52,14 @@ class StepIn(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "new fans"}]})
 
     reason: Annotated[str, Field(max_length=LONGEST_REASON), AfterValidator(one_line)] = ""
+
+
+class MergeIn(Schema):
+    """The server that goes, by its name."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"duplicate": "gpu-2"}]})
+
+    duplicate: Annotated[str, Field(min_length=1, max_length=320)]
 
 
 ENDPOINT = {
@@ -168,6 +177,24 @@ async def queue(
     if found is None:
         raise UnknownServer(server)
     return found
+
+
+@router.post(
+    "/{path:name}/merge",
+    summary="Merge a server that is this one under a second name",
+    openapi_extra=example({**ENDPOINT, "resourceVersion": "3"}),
+)
+async def merge(request: AuthedRequest, name: str, payload: MergeIn) -> dict[str, Any]:
+    """Remove the server `duplicate`, and let its address mean this endpoint from now on (an alias, see `/aliases`).
+
+    It must be drained before, so that nothing is cut off, and no Model may be bound to it.
+    """
+    request.auth.require("write")
+    rt = await bootstrap.runtime()
+    server, into = _name(payload.duplicate), _name(name)
+    await endpoint_merge(ledger=rt.ledger, server=server, into=into, now=rt.now(), changed=bootstrap.resources_changed)
+    told(step=f"merged into {into}", server=server, principal=request.auth)
+    return await _admission(into)
 
 
 @router.post(

@@ -16,6 +16,8 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from kubemoot_web.access import Forbidden
 from kubemoot_web.access.middleware import AnswerMiddleware
 from kubemoot_web.crds.errors import Conflict, ImportRefused, KindUnknown, NotFound
+from providers.core.endpoint_aliases import AliasRefused, AliasUnknown, AliasUnreadable
+from scheduler.core.merging import MergeRefused
 from scheduler.core.placement.decide import NoCandidates
 from scheduler.ports import LedgerUnavailable, LineFull, TicketGone, UnknownAgent, UnknownServer
 from scheduler.services.callers import NothingMatches
@@ -35,12 +37,16 @@ CODES = {
 }
 Handler = Callable[[HttpRequest, Any], HttpResponse]
 DOMAIN_ERRORS: dict[type[Exception], tuple[int, str]] = {
+    AliasRefused: (409, "alias-refused"),
+    AliasUnknown: (404, "unknown-alias"),
+    AliasUnreadable: (422, "invalid"),
     Conflict: (409, "conflict"),
     Forbidden: (403, "forbidden"),
     ImportRefused: (422, "import-refused"),
     KindUnknown: (404, "unknown-kind"),
     LedgerUnavailable: (503, "ledger-unavailable"),
     LineFull: (503, "line-full"),
+    MergeRefused: (409, "merge-refused"),
     NoCandidates: (422, "no-candidates"),
     NotFound: (404, "not-found"),
     NothingMatches: (422, "no-candidates"),

@@ -5,6 +5,7 @@ from ninja import NinjaAPI, Swagger
 from kubemoot_web.access import REST_AUTH
 from kubemoot_web.api import (
     agents,
+    aliases,
     apply,
     attempts,
     calls,
@@ -31,6 +32,20 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 errors.register(api)
-for subject in (resources, apply, cluster, decide, agents, plans, tickets, waiters, calls, attempts, endpoints):
+SUBJECTS = (
+    resources,
+    apply,
+    cluster,
+    decide,
+    agents,
+    plans,
+    tickets,
+    waiters,
+    calls,
+    attempts,
+    endpoints,
+    aliases,
+)
+for subject in SUBJECTS:
     name = subject.__name__.rsplit(".", 1)[1]
     api.add_router(f"/{name}", subject.router, tags=[name])

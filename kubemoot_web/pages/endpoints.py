@@ -1,6 +1,7 @@
 """`/endpoints`: who runs on each server, who waits for it, and what an operator does about it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -16,6 +17,7 @@ from kubemoot_web.board.details.endpoints import endpoint_sheet_of, endpoints_of
 from kubemoot_web.board.duplicates import pairs_of, pairs_with
 from kubemoot_web.crds.errors import Conflict, ImportRefused, NotFound
 from kubemoot_web.crds.limits import limits_get, limits_put
+from kubemoot_web.pages.addresses import Addresses, Do, addresses_act, addresses_of
 from kubemoot_web.pages.guard import needs
 from kubemoot_web.pages.limits_form import LimitsForm, filled
 from kubemoot_web.pages.looking import HAVE, Page, look, people_only
@@ -45,6 +47,14 @@ ONE = Page(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forms:
+    """What of an endpoint's page is filled in, for whoever may write. None: there is no such server."""
+
+    limits: LimitsForm | None
+    addresses: Addresses | None
+
+
 @people_only
 async def endpoints(request: HttpRequest) -> HttpResponseBase:
     """List the endpoints."""
@@ -71,8 +81,8 @@ async def endpoint(request: HttpRequest, name: str) -> HttpResponseBase:
 async def _show(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show one endpoint; whoever may change it gets what it takes."""
     may_write = await may(await request.auser(), scope="write")
-    form = await _form(name) if may_write and HAVE not in request.GET else None
-    return await _page(request, name, may_write=may_write, form=form)
+    forms = await _forms(name) if may_write and HAVE not in request.GET else None
+    return await _page(request, name, may_write=may_write, forms=forms)
 
 
 @needs("write")
@@ -82,6 +92,8 @@ async def _act(request: HttpRequest, principal: Principal, name: str) -> HttpRes
     try:
         if wanted == LIMITS:
             return await _set_limits(request, principal, name)
+        if wanted in set(Do):
+            return await _set_addresses(request, principal, name)
         return await _step(request, principal, name, wanted)
     except LedgerUnavailable:
         notices.error(request, ledger_silent())
@@ -111,7 +123,19 @@ async def _set_limits(request: HttpRequest, principal: Principal, name: str) -> 
         told(step=f"limits {form.limits()}", server=name, principal=principal)
         notices.success(request, f"The limits of {name} are set. Calls that run go on.")
         return redirect("endpoint", name)
-    answer = await _page(request, name, may_write=True, form=form)
+    return await _again(request, name, replace(await _forms(name), limits=form))
+
+
+async def _set_addresses(request: HttpRequest, principal: Principal, name: str) -> HttpResponseBase:
+    wrong = await addresses_act(request, principal, name)
+    if wrong is None:
+        return redirect("endpoint", name)
+    return await _again(request, name, replace(await _forms(name), addresses=wrong))
+
+
+async def _again(request: HttpRequest, name: str, forms: Forms) -> HttpResponseBase:
+    """Show the page again, with what was wrong beside its field."""
+    answer = await _page(request, name, may_write=True, forms=forms)
     answer.status_code = 422
     return answer
 
@@ -138,7 +162,7 @@ async def _stored(form: LimitsForm, name: str) -> bool:
     return True
 
 
-async def _page(request: HttpRequest, name: str, *, may_write: bool, form: LimitsForm | None) -> HttpResponseBase:
+async def _page(request: HttpRequest, name: str, *, may_write: bool, forms: Forms | None) -> HttpResponseBase:
     async def draw(rt: Runtime) -> Mapping[str, Any] | None:
         now, replica = rt.now(), rt.ledger.replica
         attempts, since = await _attempts(server=name, now=now)
@@ -148,15 +172,16 @@ async def _page(request: HttpRequest, name: str, *, may_write: bool, form: Limit
         pairs = pairs_with(records=replica.servers, server=name)
         return {"sheet": sheet, "one": sheet.one, "pairs": pairs, "may_write": may_write}
 
-    return await look(request, page=ONE, draw=draw, more={"form": form}, reader="writes" if may_write else "")
+    more = {} if forms is None else {"form": forms.limits, "addresses": forms.addresses}
+    return await look(request, page=ONE, draw=draw, more=more, reader="writes" if may_write else "")
 
 
-async def _form(name: str) -> LimitsForm | None:
-    """Fill the form with what holds now; none for a server that has just been deleted, or never was."""
+async def _forms(name: str) -> Forms:
+    """Fill the forms with what holds now; none for a server that has just been deleted, or never was."""
     try:
-        return filled(await limits_get(server=name))
+        return Forms(limits=filled(await limits_get(server=name)), addresses=await addresses_of(name))
     except NotFound:
-        return None
+        return Forms(limits=None, addresses=None)
 
 
 async def _attempts(*, server: str, now: float) -> tuple[tuple[AttemptRecord, ...], float]:

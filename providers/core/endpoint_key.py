@@ -27,6 +27,7 @@ API_SUFFIXES = (
     "/v1",
 )
 UNPRINTABLE = re.compile(r"[\x00-\x20\x7f\\]")
+LOCAL_KEY = re.compile(r"(https?://localhost)@([^@:/\[\]\s]+)(:\d+.*)")
 
 # Sentences; none repeats the address, which may hold a password.
 PARSE = "is no address: write it like http://host:11434"
@@ -107,6 +108,18 @@ def endpoint_key(*, url: str, node: str, own_addresses: Collection[str] = ()) ->
     is_local = is_loopback(endpoint.host) or endpoint.host in own
     host = f"localhost@{node}" if is_local else host_text(endpoint.host)
     return f"{endpoint.scheme}://{host}:{endpoint.port}{endpoint.prefix}"
+
+
+def read_key(*, text: str, node: str) -> str:
+    """Give the identity that a person means: by an address as read on a node, or by the identity itself.
+
+    Raises:
+        EndpointRefused: when it is neither.
+    """
+    local = LOCAL_KEY.fullmatch(text.strip())
+    if local is not None:
+        text, node = local[1] + local[3], local[2]
+    return endpoint_key(url=text, node=node)
 
 
 def endpoint_base(url: str) -> str:

@@ -1,7 +1,8 @@
 """Tables of model servers and models."""
 
+from providers.models.aliases import EndpointAlias
 from providers.models.llms import Model
 from providers.models.resource import Resource
 from providers.models.servers import ModelServer
 
-__all__ = ["Model", "ModelServer", "Resource"]
+__all__ = ["EndpointAlias", "Model", "ModelServer", "Resource"]

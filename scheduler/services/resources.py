@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from asgiref.sync import sync_to_async
 from django.db import transaction
 
+from providers import queries as providers
 from providers.core.naming import server_name
 from providers.models import Model, ModelServer, Resource
 from providers.services.servers import server_keys
@@ -71,7 +72,7 @@ async def resource_delete(*, key: ResourceKey, now: float, changed: Changed) -> 
     Raises:
         NotFound: it is not there.
     """
-    stored = await sync_to_async(_delete)(key=key, now=now)
+    stored = await sync_to_async(delete_now)(key=key, now=now)
     await changed(ResourcesChanged(deleted=(key,)))
     return stored
 
@@ -126,7 +127,12 @@ def _apply(*, writes: Sequence[ResourceWrite], dry_run: bool, node: str, now: fl
     return applied
 
 
-def _delete(*, key: ResourceKey, now: float) -> Stored:
+def delete_now(*, key: ResourceKey, now: float) -> Stored:
+    """Delete one resource as part of a larger change, and rank anew; whoever must hear of it is told by the caller.
+
+    Raises:
+        NotFound: it is not there.
+    """
     with transaction.atomic():
         one_writer()
         row = _rows(key.kind).get(key)
@@ -184,6 +190,7 @@ def _assign_endpoint_keys(pending: Sequence[_Pending], *, stored: Mapping[Resour
         registered={_name(row): row.endpoint_key for row in others if row.endpoint_key is not None},
         endpoints={name: row.spec["endpoint"] for name, row in rows.items()},
         node=node,
+        aliases=providers.endpoint_aliases() if rows else {},
     )
     if taken:
         path = ("spec", "endpoint")

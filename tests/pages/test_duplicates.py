@@ -90,3 +90,73 @@ async def test_programs_are_told_of_each_endpoint_what_others_share_which_addres
     }
     assert one == listed["gpu-2"]
     assert resource["status"]["conditions"][1]["message"] == SAYS
+
+
+async def press(client, do, page="/endpoints/gpu-1", **more):
+    """Press a button of the card, and read the page that it leads to."""
+    return await client.post(page, {"do": do, **more}, follow=True)
+
+
+async def test_an_operator_merges_the_one_that_is_drained_into_the_other():
+    client = await person("ada", "operator")
+    before = (await client.get("/endpoints/gpu-1")).content.decode()
+
+    too_early = await press(client, "merge", duplicate="gpu-2")
+    await press(client, "drain", page="/endpoints/gpu-2")
+    merged = await press(client, "merge", duplicate="gpu-2")
+
+    assert re.search(r'<option value="gpu-2" selected>', before), "the likely one is chosen beforehand"
+    assert too_early.status_code == 422
+    assert "gpu-2 still takes calls: drain it first, so that merging it cuts nothing off." in text(too_early)
+    assert '<details class="step" id="merge" open>' in too_early.content.decode()
+    assert "gpu-2 was merged into gpu-1: it is not registered any more, and its address means gpu-1." in text(merged)
+    assert "http://gpu-2:11434" in text(merged)
+    assert (await client.get("/endpoints/gpu-2")).status_code == 404
+    assert "Possible duplicate" not in text(await client.get("/endpoints"))
+
+
+async def test_an_operator_writes_another_address_down_and_removes_it():
+    client = await person("ada", "operator")
+
+    added = await press(client, "add-address", address="https://GPU-1")
+    removed = await press(client, "remove-address", address="https://gpu-1:443")
+    again = await press(client, "remove-address", address="https://gpu-1:443")
+
+    assert "https://gpu-1:443 means gpu-1 now: no second server is registered with it." in text(added)
+    assert '<input type="hidden" name="address" value="https://gpu-1:443">' in added.content.decode()
+    assert "https://gpu-1:443 stands for itself again." in text(removed)
+    assert (again.status_code, "stands for itself" in text(again)) == (200, False)
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("http://gpu-1:11434/v1", "This is the same endpoint already, however it is spelled."),
+        (
+            "http://gpu-2:11434",
+            "This would make gpu-1 and gpu-2 one server, and both are registered: merge one of them",
+        ),
+        ("gpu-2", "This is no address: write it like http://host:11434."),
+        ("", "This field is required."),
+    ],
+)
+async def test_an_address_that_cannot_mean_this_server_is_refused_beside_its_field(address, says):
+    answer = await press(await person("ada", "operator"), "add-address", address=address)
+
+    found = Elements(answer.content.decode())
+    assert answer.status_code == 422
+    assert says in text(answer)
+    assert 'id="id_address_error" role="alert"' in answer.content.decode()
+    assert len(found.ids) == len(set(found.ids))
+
+
+async def test_who_may_only_look_sees_no_form_and_a_server_that_is_gone_has_none():
+    viewer, operator = await person("vic", "viewer"), await person("ada", "operator")
+
+    page = (await viewer.get("/endpoints/gpu-1")).content.decode()
+    refused = [await viewer.post("/endpoints/gpu-1", {"do": do}) for do in ("merge", "add-address", "remove-address")]
+    missing = [await press(operator, do, page="/endpoints/gone", address="http://x") for do in ("merge", "add-address")]
+
+    assert 'id="addresses"' not in page
+    assert [answer.status_code for answer in refused] == [403] * 3
+    assert [answer.status_code for answer in missing] == [404] * 2

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from asgiref.sync import sync_to_async
 
-from providers.models import ModelServer
+from providers.models import EndpointAlias, ModelServer
 from scheduler import queries
 from scheduler.core.attempt_history import AttemptOutcome, AttemptRecord
 from scheduler.models import Attempt, Call
@@ -101,6 +101,19 @@ async def test_on_a_server_that_is_not_registered_an_attempt_has_no_endpoint():
 
     (attempt,) = await attempts_of("c")
     assert (attempt.server, attempt.endpoint) == ("gpu-1", "")
+
+
+async def test_an_attempt_is_written_down_under_what_its_server_s_address_means():
+    """A-06: an alias is another address of the endpoint that was contacted."""
+    await register("default", "gpu-1", "https://box:443")
+    await EndpointAlias.objects.acreate(
+        alias_key="https://box:443", canonical_key="http://box:80", created_at=datetime.fromtimestamp(NOON, tz=UTC)
+    )
+
+    await OrmHistory(ledger="test").write(entries=RETRIED[:2])
+
+    (attempt,) = await attempts_of("c")
+    assert (attempt.server, attempt.endpoint) == ("gpu-1", "http://box:80")
 
 
 async def test_the_attempts_of_a_call_are_forgotten_with_it():

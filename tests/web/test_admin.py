@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from kubemoot_web.models import ApiToken
-from providers.models import Model, ModelServer
+from providers.models import EndpointAlias, Model, ModelServer
 from scheduler.models import Agent, Attempt, Call, Crew, CrewSchedulingPolicy, MootArchetype, PromptModule, ServerEvent
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("valkey_url")]
@@ -42,6 +42,15 @@ def test_every_kind_is_listed_searched_and_shown_but_never_changed(client, kind)
     assert client.get(path(kind, "add")).status_code == 403
     assert client.post(path(kind, "change", row.pk), {"name": "two"}).status_code == 403
     assert client.post(path(kind, "delete", row.pk), {"post": "yes"}).status_code == 403
+
+
+def test_aliases_can_be_searched_and_not_rewritten(client):
+    alias = {"alias_key": "https://box:443", "canonical_key": "http://box:80", "created_at": datetime.now(UTC)}
+    row = EndpointAlias.objects.create(**alias)
+
+    assert b"https://box:443" in client.get(path(EndpointAlias, ""), {"q": "box"}).content
+    assert client.post(path(EndpointAlias, "change", row.pk), {"alias_key": "x"}).status_code == 403
+    assert str(row) == "https://box:443 is http://box:80"
 
 
 def test_calls_can_be_searched_and_not_rewritten(client):
@@ -111,4 +120,4 @@ def test_exactly_what_can_be_looked_at_is_registered():
     labels = ("providers", "scheduler", "kubemoot_web")
     ours = {model for model in admin.site._registry if model._meta.app_label in labels}
 
-    assert ours == {*KINDS, Attempt, Call, ServerEvent, ApiToken}
+    assert ours == {*KINDS, EndpointAlias, Attempt, Call, ServerEvent, ApiToken}
