@@ -73,6 +73,7 @@ def _server(namespace: str, name: str, spec: Mapping[str, Any]) -> ServerSpec:
         max_concurrent=scheduling.get("maxConcurrent"),
         interactive_reserve=scheduling.get("interactiveReserve", 0),
         call_timeout_s=scheduling.get("callTimeoutSeconds", 600),
+        aborts_on_disconnect=scheduling.get("abortsOnDisconnect", True),
         telemetry_url=spec.get("telemetry", {}).get("url"),
     )
 

@@ -17,6 +17,7 @@ TONES = {
     CallState.WAITING: "warn",
     CallState.LOADING: "busy",
     CallState.RUNNING: "busy",
+    CallState.LEFT: "warn",
     CallState.DONE: "good",
     CallState.FAILED: "bad",
     CallState.LAPSED: "bad",

@@ -23,6 +23,7 @@ class ServerSpec:
     max_concurrent: int | None = None
     interactive_reserve: int = 0
     call_timeout_s: float = 600
+    aborts_on_disconnect: bool = True
     telemetry_url: str | None = None
 
 

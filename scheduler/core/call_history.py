@@ -14,11 +14,12 @@ from scheduler.core.ledger import CallEnd
 
 
 class CallState(StrEnum):
-    """Where a call is, or how it ended."""
+    """Where a call is, or how it ended. `left`: its caller is gone, and its engine works on."""
 
     WAITING = "waiting"
     LOADING = "loading"
     RUNNING = "running"
+    LEFT = "left"
     DONE = "done"
     FAILED = "failed"
     LAPSED = "lapsed"
@@ -158,6 +159,10 @@ def _delivered(record: CallRecord | None, event: Event, at: float) -> CallRecord
     return replace(_begin(record, event, at), state=CallState.RUNNING, started_at=at)
 
 
+def _left(record: CallRecord | None, event: Event, at: float) -> CallRecord | None:
+    return None if record is None else replace(record, state=CallState.LEFT)
+
+
 def _released(record: CallRecord | None, event: Event, at: float) -> CallRecord | None:
     if record is None:
         return None
@@ -210,6 +215,7 @@ STEPS: dict[str, Callable[[CallRecord | None, Event, float], CallRecord | None]]
     "waiting": _waiting,
     "granted": _granted,
     "delivered": _delivered,
+    "left": _left,
     "released": _released,
     "lapsed": _lapsed,
     "stood_aside": _stood_aside,

@@ -14,7 +14,10 @@ from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
-    """What an operator said about a server (`ModelServer.spec`), as far as scheduling needs it."""
+    """What an operator said about a server (`ModelServer.spec`), as far as scheduling needs it.
+
+    `aborts_on_disconnect` False: the engine works on when a client leaves.
+    """
 
     name: str
     kind: str
@@ -28,6 +31,7 @@ class ServerConfig:
     context_length: int | None = None
     can_load: bool = True
     call_timeout_s: float = 600.0
+    aborts_on_disconnect: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +161,14 @@ class StandAsideChange:
     trace: str = ""
 
 
-Change = GrantChange | WaitChange | DrainChange | StandAsideChange
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftChange:
+    """Note that the caller of a held ticket has left while its engine works on; the place stays taken."""
+
+    ticket: str
+
+
+Change = GrantChange | WaitChange | DrainChange | StandAsideChange | LeftChange
 
 
 class Refusal(StrEnum):

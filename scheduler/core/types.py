@@ -76,7 +76,8 @@ class Ticket:
     `asked` is the name the caller used where the copy is held under another name of the same weights.
     `call` is the call it serves; `waiter` the same call as long as its caller has not picked the ticket up; `plan` the
     plan that holds it. `action` says how it was placed, `evicted` what was unloaded for it. `key` is the client key it
-    was asked for with, `key_limit` how many tickets that may hold at once.
+    was asked for with, `key_limit` how many tickets that may hold at once. `left_at` is when its caller left, while its
+    engine works on for nobody.
     """
 
     id: str
@@ -102,6 +103,7 @@ class Ticket:
     plan: str | None = None
     key: str = ""
     key_limit: int | None = None
+    left_at: float | None = None
 
     def for_plan(self, *, plan: str) -> "Ticket":
         """Make the same ticket held for a selected agent instead of a call."""

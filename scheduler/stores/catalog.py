@@ -70,4 +70,5 @@ def _config(server: ServerSpec) -> ServerConfig:
         context_length=server.context_length,
         can_load=server.kind in LOADS_ON_DEMAND,
         call_timeout_s=server.call_timeout_s,
+        aborts_on_disconnect=server.aborts_on_disconnect,
     )

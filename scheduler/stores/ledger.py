@@ -15,6 +15,7 @@ from scheduler.core.ledger import (
     GrantChange,
     Intent,
     JournalEntry,
+    LeftChange,
     Outcome,
     Plan,
     Reaped,
@@ -256,3 +257,5 @@ def _change_args(change: Change) -> tuple[str, ...]:
             return ("drain", change.server, docs.to_text(change.drain) if change.drain else "")
         case StandAsideChange():
             return ("stand_aside", change.waiter, change.reason, change.model, change.trace)
+        case LeftChange():
+            return ("left", change.ticket)

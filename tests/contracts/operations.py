@@ -14,6 +14,7 @@ from scheduler.core.ledger import (
     DrainChange,
     GrantChange,
     Intent,
+    LeftChange,
     Outcome,
     Plan,
     ServerConfig,
@@ -45,7 +46,7 @@ operation = st.tuples(
             ),
             *("select", "select", "plan", "plan", "plan", "drop_plan"),
             *("begin", "renew_load", "victim_gone", "done", "done", "failed", "probe", "probe_begin", "probe_end"),
-            *("advance", "advance", "reap", "configure", "batch", "admit"),
+            *("advance", "advance", "reap", "configure", "batch", "admit", "left"),
         ]
     ),
     st.tuples(number, number, number, number, number),
@@ -175,6 +176,10 @@ class Player(Hand):
         """Give a ticket back."""
         outcome = Outcome(ok=b > 2, prompt_tokens=b, end=(None, CallEnd.ERROR, CallEnd.REFUSED)[b % 3])
         return await self.ledger.release(ticket=self._ticket(a), outcome=outcome, now=self.now())
+
+    async def left(self, a: int, *_: int) -> Any:
+        """Leave, while the engine works on."""
+        return await self._commit(LeftChange(ticket=self._ticket(a)))
 
     async def select(self, a: int, b: int, *_: int) -> Any:
         """Select an agent."""

@@ -36,3 +36,15 @@ def test_a_caller_that_fell_silent_before_it_took_its_place_does_not_wait_for_ev
 def test_a_running_call_whose_lease_ended_has_lost_its_place():
     lost = replace(GRANTED, state=CallState.LAPSED, outcome=AttemptOutcome.EXPIRED, reason="lease", finished_at=30.0)
     assert lapsed(reason="lease") == lost
+
+
+def test_a_call_whose_caller_left_while_its_engine_works_on_says_so_until_its_place_is_given_back():
+    running = replace(GRANTED, state=CallState.RUNNING, started_at=3.0)
+
+    left = fold(record=running, event={"type": "left", "call": "c1"}, at=5.0)
+    ended = fold(record=left, event={"type": "released", "call": "c1", "ok": False, "end": "cancelled"}, at=9.0)
+
+    assert left == replace(running, state=CallState.LEFT)
+    assert ended == replace(
+        running, state=CallState.GIVEN_UP, outcome=AttemptOutcome.CANCELLED_RUNNING, finished_at=9.0
+    )

@@ -39,7 +39,12 @@ def test_kinds_may_be_mixed_and_every_write_holds_its_defaults():
             spec={
                 "type": "ollama",
                 "endpoint": "http://gpu-1:11434",
-                "scheduling": {"weight": 100, "interactiveReserve": 0, "callTimeoutSeconds": 600},
+                "scheduling": {
+                    "weight": 100,
+                    "interactiveReserve": 0,
+                    "callTimeoutSeconds": 600,
+                    "abortsOnDisconnect": True,
+                },
             },
         ),
         ResourceWrite(
@@ -99,7 +104,7 @@ def test_an_unknown_field_is_refused_with_its_path_and_what_is_known():
             9,
             "spec.scheduling.futureField",
             "is no field of ModelServer v1alpha1; known here: memoryMiB, reserveMiB, weight, maxParallel, "
-            "contextLength, maxConcurrent, interactiveReserve, callTimeoutSeconds",
+            "contextLength, maxConcurrent, interactiveReserve, callTimeoutSeconds, abortsOnDisconnect",
         ),
         (
             10,

@@ -13,6 +13,8 @@ def test_numbers_in_quotes_are_numbers_and_numbers_where_text_belongs_are_text()
     )
     assert spec["scheduling"]["memoryMiB"] == 32768
     assert spec["scheduling"]["callTimeoutSeconds"] == 0.5
+    works_on = spec_of(server("npu-1", spec='  scheduling: {abortsOnDisconnect: "false"}\n'))
+    assert works_on["scheduling"]["abortsOnDisconnect"] is False
 
     told = spec_of(agent("a", spec='{description: 42, temperature: 0.70, maxTokens: "100", think: "true"}'))
     assert (told["description"], told["temperature"], told["maxTokens"], told["think"]) == ("42", "0.7", 100, True)
@@ -112,6 +114,7 @@ def test_a_rule_that_cannot_be_meant_is_refused_with_its_path(rules, field, mess
         ("memoryMiB: 1e4", "must be a whole number, not 1e4"),
         ("maxConcurrent: 0", "must be 1 or more"),
         ("weight: -1", 'must be a number such as 1 or 0.5, not "-1"'),
+        ("abortsOnDisconnect: no", "must be true or false, not no"),
         ("memoryMiB: 10, reserveMiB: 10", "has a reserveMiB of 10, which leaves nothing of memoryMiB 10"),
         (
             "maxConcurrent: 2, interactiveReserve: 3",

@@ -6,6 +6,7 @@ from scheduler.core.ledger import (
     Change,
     DrainChange,
     GrantChange,
+    LeftChange,
     Refusal,
     StandAsideChange,
     WaitChange,
@@ -29,6 +30,8 @@ def apply_change(books: Books, change: Change) -> Refusal | None:
             return _drain(books, change)
         case StandAsideChange():
             return _stand_aside(books, change)
+        case LeftChange():
+            return _left(books, change.ticket)
 
 
 def _grant(books: Books, change: GrantChange) -> Refusal | None:
@@ -245,4 +248,14 @@ def _stand_aside(books: Books, change: StandAsideChange) -> Refusal | None:
     books.put("waiter", waiter.id, after)
     books.end_drain_of(waiter.id, "stood-aside")
     books.emit("stood_aside", call_of_waiter(after), reason=change.reason, trace=change.trace)
+    return None
+
+
+def _left(books: Books, id: str) -> Refusal | None:
+    ticket = books.rows.tickets.get(id)
+    if ticket is None:
+        return Refusal.TICKET_GONE
+    if ticket.left_at is None:
+        books.put("ticket", id, replace(ticket, left_at=books.now))
+        books.emit("left", call_of_ticket(ticket))
     return None

@@ -245,6 +245,7 @@ def test_weights_count_once_an_operator_gives_one():
 
 def test_servers_and_footprints_come_as_the_scheduler_needs_them():
     figures = "memoryMiB: 24576, reserveMiB: 1024, weight: 50, maxParallel: 2, maxConcurrent: 3, interactiveReserve: 1"
+    figures += ", abortsOnDisconnect: false"
     apply(
         bundle(
             server("gpu-1", endpoint="http://GPU-1:11434/v1/", spec=f"  scheduling: {{{figures}}}\n"),
@@ -261,4 +262,5 @@ def test_servers_and_footprints_come_as_the_scheduler_needs_them():
     )  # fmt: skip
     assert (gpu.slots, gpu.max_concurrent, gpu.interactive_reserve, gpu.can_load) == (2, 3, 1, True)
     assert (cloud.slots, cloud.total_mib, cloud.can_load) == (1, None, False)
+    assert (gpu.aborts_on_disconnect, cloud.aborts_on_disconnect) == (False, True)
     assert async_to_sync(catalog.footprints)() == {"m": 200}

@@ -83,14 +83,14 @@ async def test_what_this_layout_holds_is_kept_and_nothing_is_said(
 FORM = {
     "documents": {
         ServerConfig: "name kind endpoint weight total_mib reserve_mib slots max_concurrent interactive_reserve"
-        " context_length can_load call_timeout_s",
+        " context_length can_load call_timeout_s aborts_on_disconnect",
         ServerSeen: "phase ready since detail residents models observed estimated version probed_at addresses",
         ServerLearned: "load_mib_per_s call_s success_rate blocked_until failures load_problem circuit answered_at",
         Admission: "state reason since by",
         Circuit: "failures openings opened_at rests_until trial status",
         Resident: "model footprint_mib context_length last_used spilling queued aliases accelerator_percent",
         Ticket: "id server agent model state started_at footprint_mib evicts priority crew thread phase purpose asked"
-        " action evicted arrived_at granted_at call waiter plan key key_limit",
+        " action evicted arrived_at granted_at call waiter plan key key_limit left_at",
         LoadUnderWay: "server model footprint_mib started_at evicts",
         Waiter: "id agent candidates arrived_at limit_at tolerance prompt_tokens priority crew thread phase purpose"
         " plan start_tag model server action eta_s ticket stood_aside reason key key_limit",

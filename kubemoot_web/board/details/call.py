@@ -19,6 +19,7 @@ from scheduler.core.messages.attempts import OUTCOMES
 from scheduler.core.messages.history import call_bar, not_written_yet, nothing_weighed, weighed_at_selection
 from scheduler.core.replica import Replica
 from scheduler.core.standing import standing_of
+from scheduler.core.types import Ticket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +107,7 @@ def _from_ledger(*, id: str, replica: Replica) -> CallRecord | None:
         return CallRecord(
             id=id,
             agent=ticket.agent,
-            state=CallState.RUNNING if ticket.waiter is None else CallState.LOADING,
+            state=_state_of(ticket),
             arrived_at=ticket.arrived_at,
             crew=ticket.crew,
             model=ticket.model,
@@ -126,6 +127,12 @@ def _from_ledger(*, id: str, replica: Replica) -> CallRecord | None:
         server=waiter.server or "",
         action=waiter.action if waiter.model else "",
     )
+
+
+def _state_of(ticket: Ticket) -> CallState:
+    if ticket.left_at is not None:
+        return CallState.LEFT
+    return CallState.RUNNING if ticket.waiter is None else CallState.LOADING
 
 
 def _weighed(call: CallRecord) -> str:

@@ -7,7 +7,7 @@ from scheduler.core.call_history import CallRecord, CallState
 from scheduler.core.messages.history import call_part
 
 LOADS = ("load", "evict", "join")
-GOING_ON = frozenset({CallState.WAITING, CallState.LOADING, CallState.RUNNING})
+GOING_ON = frozenset({CallState.WAITING, CallState.LOADING, CallState.RUNNING, CallState.LEFT})
 WHOLE = 100
 NOTICED_S = 0.05
 """A part that took less is left out: nobody waited."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from kubemoot_web.crds.names import Name, Reference
-from kubemoot_web.crds.scalars import Natural, Positive, PositiveNumber, Text, at_most, shown, to_text
+from kubemoot_web.crds.scalars import Flag, Natural, Positive, PositiveNumber, Text, at_most, shown, to_text
 from kubemoot_web.crds.schemas.base import Schema
 from providers.core.endpoint_safety import check_endpoint
 
@@ -62,7 +62,16 @@ class Scheduling(Schema):
     interactive_reserve: Annotated[
         Natural, Field(description="of maxConcurrent, places background calls never take")
     ] = 0
-    call_timeout_seconds: PositiveNumber = 600
+    call_timeout_seconds: Annotated[
+        PositiveNumber, Field(description="how long an engine may be silent while a call waits for it")
+    ] = 600
+    aborts_on_disconnect: Annotated[
+        Flag,
+        Field(
+            description="whether the engine ends its work when a client leaves; if not, the call's place is kept until "
+            "the engine ends, callTimeoutSeconds at the most"
+        ),
+    ] = True
 
     @model_validator(mode="after")
     def _leaves_something(self) -> Self:

@@ -10,6 +10,7 @@ CALL_STATES = {
     "waiting": "waiting",
     "loading": "loading",
     "running": "running",
+    "left": "its caller has left; the engine works on",
     "done": "done",
     "failed": "failed",
     "lapsed": "lost its place",

@@ -6,6 +6,7 @@
 --         wait, waiter's id, {model, server, action, eta_s, reason}, trace
 --         drain, server, drain or ''
 --         stand_aside, waiter's id, reason, model, trace
+--         left, ticket's id
 --         release, ticket's id, what its end teaches of the server ('well', 'blamed', 'neither'), what its caller says as JSON
 --         at, the caller's now from here on (several callers may share a step)
 -- result: a list with '' or the refusal of each change but `at`; a release says 'released' or 'gone'
@@ -204,6 +205,16 @@ local function stand_aside(id, reason, model, trace)
   emit('stood_aside', with(call_of_waiter(waiter), {reason = reason, trace = trace}))
 end
 
+-- The caller has left and the engine works on: the place stays taken until that ends.
+local function left_by_caller(id)
+  local ticket = get('ticket', id)
+  if ticket == nil then return 'ticket-gone' end
+  if some(ticket.left_at) then return nil end
+  ticket.left_at = NOW
+  put('ticket', id, ticket)
+  emit_of('left', ticket)
+end
+
 local function release(id, lesson, said)
   local ticket, told = get('ticket', id), cjson.decode(said)
   if ticket == nil then return 'gone' end
@@ -224,7 +235,7 @@ local function release(id, lesson, said)
 end
 
 local KINDS = {grant = {5, grant}, wait = {3, wait}, drain = {2, drain}, stand_aside = {4, stand_aside},
-  release = {3, release}}
+  left = {1, left_by_caller}, release = {3, release}}
 
 local results, at = {}, 4
 while at <= #ARGV do
