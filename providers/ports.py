@@ -1,5 +1,6 @@
 """What the services here need from the outside, as protocols. Drivers implement them; bootstrap joins the two."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from providers.core.engines.base import HttpCall, HttpReply
@@ -19,8 +20,12 @@ class EngineApi(Protocol):
 class EngineRelay(Protocol):
     """The door to engines for the calls of clients: bytes there, bytes back, piece by piece."""
 
-    async def open(self, *, endpoint: str, request: RelayRequest) -> RelayAnswer:
+    async def open(
+        self, *, endpoint: str, request: RelayRequest, on_sent: Callable[[], None] | None = None
+    ) -> RelayAnswer:
         """Send a request and wait for the head of its answer. Cancelling closes the connection.
+
+        `on_sent` is told when the request goes out: from then on the engine may be at work on it.
 
         Raises:
             RelayFailed: there is no answer.

@@ -105,6 +105,7 @@ async def close() -> None:
     starting = _runtimes.pop(asyncio.get_running_loop(), None)
     if starting is not None:
         wired = await starting
+        await wired.doors.left.close()
         await wired.doors.held.close()
         await wired.doors.relay.close()
         await wired.ledger.close()

@@ -6,6 +6,7 @@ Nothing is built for a request but its bytes and its answer: DESIGN.md says what
 import asyncio
 import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -43,8 +44,13 @@ class RelayClient:
         self._sweep: asyncio.TimerHandle | None = None
         self._trust: ssl.SSLContext | None = None
 
-    async def open(self, *, endpoint: str, request: RelayRequest) -> EngineAnswer:
-        """Send a request and wait for the head of its answer. Cancelling closes the connection."""
+    async def open(
+        self, *, endpoint: str, request: RelayRequest, on_sent: Callable[[], None] | None = None
+    ) -> EngineAnswer:
+        """Send a request and wait for the head of its answer. Cancelling closes the connection.
+
+        `on_sent` is told when the request goes out.
+        """
         place = _place(endpoint)
         if place is None:
             raise RelayFailed(trouble=Trouble.BAD_ADDRESS, was_sent=False)
@@ -53,6 +59,8 @@ class RelayClient:
         if not wire.is_open:  # closed as soon as it was open
             raise RelayFailed(trouble=Trouble.UNREACHED, was_sent=False)
         answer = wire.ask(head=head, body=request.body, silence_s=request.silence_s)
+        if on_sent is not None:
+            on_sent()
         try:
             await answer.begun()
         except BaseException:

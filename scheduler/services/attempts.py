@@ -2,7 +2,8 @@
 
 House rules: every attempt has a ticket of its own, given back before any pause and before another server is asked; a
 ticket is held from before the request is sent until the answer is read to its end or the connection to the engine is
-closed; nothing is sent again once a byte came, or while an engine may be at work on it.
+closed, and longer where the engine works on for nobody; nothing is sent again once a byte came, or while an engine may
+be at work on it.
 """
 
 import asyncio
@@ -19,10 +20,13 @@ from scheduler.core.decisions import Reason
 from scheduler.core.ledger import CallEnd, Outcome, ServerRecord, Settled
 from scheduler.core.types import Ticket
 from scheduler.services.held import Progress
+from scheduler.services.leaving import Opening, let_go
 from scheduler.services.placing import Doors, NoPlace, give_back, place
 
 MOST_WORDS = 64 * 1024
 PATIENCE_FOR_WORDS_S = 1.0
+UNENDED = frozenset({CallEnd.CANCELLED, CallEnd.TRUNCATED})
+"""Ends of a call that are not the engine's own."""
 
 
 class NoAnswer(Exception):
@@ -64,6 +68,7 @@ class RunningCall:
         self.first_byte_at = doors.now()
         self._doors = doors
         self._answer = answer
+        self._is_over = not first
         self._progress = progress
         progress.at = self.first_byte_at
 
@@ -73,15 +78,29 @@ class RunningCall:
         Raises:
             RelayFailed: the engine died, or fell silent for too long.
         """
-        piece = await self._answer.piece()
+        try:
+            piece = await self._answer.piece()
+        except RelayFailed:
+            self._is_over = True
+            raise
+        self._is_over = not piece
         self._progress.at = self._doors.now()
         return piece
 
     async def end(self, *, outcome: Outcome) -> None:
-        """Close the connection, then give the place back, even if whoever waits for that goes away."""
-        self._answer.close()
-        told = replace(outcome, status=self.status, first_byte_at=self.first_byte_at)
-        await _give_back(doors=self._doors, placed=self.placed, outcome=told)
+        """Close the connection, then give the place back, even if whoever waits for that goes away.
+
+        Both are left to themselves until the engine ends where it works on without its caller.
+        """
+        await let_go(
+            doors=self._doors,
+            ticket=self.placed.ticket.id,
+            config=self.placed.server.config,
+            contact=self._answer,
+            is_at_work=not self._is_over and outcome.end in UNENDED,
+            progress=self._progress,
+            outcome=replace(outcome, status=self.status, first_byte_at=self.first_byte_at),
+        )
 
 
 async def call_open(
@@ -100,7 +119,8 @@ async def call_open(
     `wait_s` is for all attempts together. `is_stream` says that the answer comes piece by piece, so that an engine's
     silence means something. `prepare` makes the request for a place; `on_place` is told of every place before it is
     contacted, and None when another is looked for; `on_lapse` when the place of the running call is lost. A cancelled
-    caller leaves the line, closes the connection, and gives back what it held.
+    caller leaves the line, closes the connection, and gives back what it held; a place at an engine that works on
+    without it is kept until that ends.
 
     Raises:
         NoPlace: the wait was too long, or the call can never be placed.
@@ -169,12 +189,20 @@ async def _contact(
 ) -> RunningCall | NoAnswer:
     """Send a request and wait for its answer's first byte. Without an answer to pass on, the place is given back."""
     answer: RelayAnswer | None = None
+    opening: Opening | None = None
+    config = placed.server.config
     outcome = Outcome(ok=False, end=CallEnd.REFUSED)  # what cannot be said to this engine is the caller's affair
     is_open = False
     try:
         request = prepare(placed)
         outcome = Outcome(ok=False, end=CallEnd.CANCELLED)
-        answer = await doors.relay.open(endpoint=placed.server.config.endpoint, request=request)
+        if config.aborts_on_disconnect:
+            answer = await doors.relay.open(endpoint=config.endpoint, request=request)
+        else:
+            opening = Opening(
+                send=lambda told: doors.relay.open(endpoint=config.endpoint, request=request, on_sent=told)
+            )
+            answer = await opening.head()
         failure = failure_of(status=answer.status)
         if failure is None:
             first = await answer.piece()
@@ -188,12 +216,19 @@ async def _contact(
         return NoAnswer(failure=failure, placed=placed, retry_after_s=wish_s, said=await _words(answer))
     except RelayFailed as error:
         outcome = Outcome(ok=False, end=CallEnd.ERROR)
-        return NoAnswer(failure=_failure(error, has_head=answer is not None), placed=placed)
+        is_over = answer is not None and config.aborts_on_disconnect
+        return NoAnswer(failure=_failure(error, is_over=is_over), placed=placed)
     finally:
         if not is_open:
-            if answer is not None:
-                answer.close()
-            await _give_back(doors=doors, placed=placed, outcome=outcome)
+            await let_go(
+                doors=doors,
+                ticket=placed.ticket.id,
+                config=config,
+                contact=answer or opening,
+                is_at_work=opening is not None and opening.is_sent and outcome.end in UNENDED,
+                progress=progress,
+                outcome=outcome,
+            )
 
 
 async def _words(answer: RelayAnswer) -> bytes:
@@ -206,13 +241,12 @@ async def _words(answer: RelayAnswer) -> bytes:
     return bytes(said[:MOST_WORDS])
 
 
-def _failure(error: RelayFailed, *, has_head: bool) -> Failure:
-    """Say what a failed contact means. An engine that began its answer and died without a byte works on nothing."""
+def _failure(error: RelayFailed, *, is_over: bool) -> Failure:
+    """Say what a failed contact means.
+
+    `is_over`: an engine that began its answer and died without a byte works on nothing, unless it is of those that work
+    on when the connection ends.
+    """
     if not error.was_sent:
         return Failure.UNREACHED
-    return Failure.ERROR if has_head and error.trouble is Trouble.BROKEN else Failure.BROKEN
-
-
-async def _give_back(*, doors: Doors, placed: Placed, outcome: Outcome) -> None:
-    doors.held.let_go(ticket=placed.ticket.id)
-    await give_back(doors=doors, ticket=placed.ticket.id, outcome=outcome)
+    return Failure.ERROR if is_over and error.trouble is Trouble.BROKEN else Failure.BROKEN

@@ -50,6 +50,10 @@ class HeldTickets:
         """Stop renewing a ticket."""
         self._held.pop(ticket, None)
 
+    def holds(self, *, ticket: str) -> bool:
+        """Say whether a ticket is kept: neither let go of, nor taken back by the ledger as far as is known."""
+        return ticket in self._held
+
     async def close(self) -> None:
         """Stop renewing anything."""
         task, self._task = self._task, None

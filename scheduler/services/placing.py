@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from providers.ports import EngineRelay
 from scheduler.core.admission.closed import why_not_placed
@@ -15,6 +15,7 @@ from scheduler.core.standing import standing_of
 from scheduler.core.types import Waiter
 from scheduler.ports import Clock, Effects, Ledger, LedgerUnavailable, TicketGone
 from scheduler.services.held import HeldTickets
+from scheduler.services.left_calls import LeftCalls
 from scheduler.services.submit import StillWaiting, call_give_up, call_submit, call_wait, call_withdraw
 from scheduler.services.tickets import ticket_release
 
@@ -33,7 +34,7 @@ class NoPlace(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
-    """What an attempt works with. `pause` lets seconds pass."""
+    """What an attempt works with. `left` holds what goes on for callers that have left; `pause` lets seconds pass."""
 
     ledger: Ledger
     effects: Effects
@@ -41,6 +42,7 @@ class Doors:
     relay: EngineRelay
     held: HeldTickets
     now: Clock
+    left: LeftCalls = field(default_factory=LeftCalls)
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 

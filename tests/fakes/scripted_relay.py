@@ -23,10 +23,12 @@ class Answer:
         """Give the next piece."""
         while self._next < len(self.pieces):
             step = self.pieces[self._next]
+            if isinstance(step, asyncio.Event):
+                await step.wait()  # whoever is cancelled here finds it here again
             self._next += 1
             if isinstance(step, asyncio.Event):
-                await step.wait()
-            elif isinstance(step, Trouble):
+                continue
+            if isinstance(step, Trouble):
                 raise RelayFailed(trouble=step, was_sent=True)
             else:
                 return step
@@ -45,12 +47,17 @@ class ScriptedRelay:
         self.asked: list[tuple[str, RelayRequest]] = []
         self.on_open: Callable[[], Any] = lambda: None
         self.opened = asyncio.Event()
+        self.is_connected = asyncio.Event()
+        self.is_connected.set()
 
-    async def open(self, *, endpoint: str, request: RelayRequest) -> Answer:
-        """Answer by the script."""
+    async def open(self, *, endpoint: str, request: RelayRequest, on_sent: Callable[[], None] | None = None) -> Answer:
+        """Answer by the script, once there is a connection."""
+        await self.is_connected.wait()
         self.asked.append((endpoint, request))
         self.opened.set()
         self.on_open()
+        if on_sent is not None:
+            on_sent()
         step = self.script.pop(0) if self.script else Answer()
         if isinstance(step, Trouble):
             raise RelayFailed(trouble=step, was_sent=step in (Trouble.BROKEN, Trouble.TIMED_OUT))

@@ -30,12 +30,12 @@ class Calls:
         self.pauses: list[tuple[float, int]] = []
         self.places: list[Placed | None] = []
 
-    async def open(self, *models: str, wait_s: float = 0, **more: Callable[[], None]) -> RunningCall:
+    async def open(self, *models: str, wait_s: float = 0, id: str = "c1", **more: Callable[[], None]) -> RunningCall:
         """Open a call."""
         return await call_open(
             doors=self.doors,
             call=call("a", *models),
-            id="c1",
+            id=id,
             wait_s=wait_s,
             is_stream=True,
             prepare=lambda placed: REQUEST,

@@ -51,3 +51,22 @@ async def test_the_board_says_that_it_knows_nothing_while_the_ledger_is_away(mon
     monkeypatch.setattr(settings, "REDIS_URL", f"unix://{tmp_path}/nothing.sock")
 
     assert await bootstrap.replica() is None
+
+
+async def test_a_process_that_stops_ends_what_goes_on_for_callers_that_left():
+    stopped, ended = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            stopped.set()
+            raise
+
+    runtime = await bootstrap.runtime()
+    runtime.doors.left.keep(work=work(), on_end=ended.set)
+    await asyncio.sleep(0)
+
+    await bootstrap.close()
+
+    assert (stopped.is_set(), ended.is_set()) == (True, True)
