@@ -23,7 +23,10 @@ MOST = 10_000
 
 
 class AdmissionIn(Schema):
-    """What to change: `maxConcurrent` null is no cap; what is left out stays."""
+    """What to change: `maxConcurrent` null is no cap; what is left out stays.
+
+    `abortsOnDisconnect` false is for an engine that works on when a client leaves.
+    """
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"maxConcurrent": 4, "interactiveReserve": 1}]}
@@ -31,13 +34,14 @@ class AdmissionIn(Schema):
 
     maxConcurrent: Annotated[int, Field(ge=1, le=MOST)] | None = None
     interactiveReserve: Annotated[int, Field(ge=0, le=MOST)] = 0
+    abortsOnDisconnect: Annotated[bool, Field(strict=True)] = True
     resourceVersion: Annotated[str, Field(max_length=20)] | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> "AdmissionIn":
         """Refuse a change that changes nothing: it was meant to."""
         if not self.limits():
-            raise ValueError("say maxConcurrent, interactiveReserve, or both")
+            raise ValueError("say maxConcurrent, interactiveReserve or abortsOnDisconnect")
         return self
 
     def limits(self) -> dict[str, int | None]:
@@ -76,7 +80,8 @@ ENDPOINT = {
     "circuit": {"state": "closed", "failures": 0, "since": None, "until": None, "status": None},
     "maxConcurrent": 4,
     "interactiveReserve": 1,
-    "inFlight": {"total": 3, "interactive": 2, "background": 1, "loading": 0, "held": 0},
+    "abortsOnDisconnect": True,
+    "inFlight": {"total": 3, "interactive": 2, "background": 1, "loading": 0, "held": 0, "left": 0},
     "waiting": 1,
     "possibleDuplicates": [],
 }
@@ -126,7 +131,8 @@ async def show(request: AuthedRequest, name: str) -> dict[str, Any]:
     """Show state, reason, since when, cap, reserve, circuit, and what is in flight by class.
 
     `name` is the server's: `gpu-1`, or `team-b/gpu-1` outside of the default namespace. `held` are places held for
-    selected agents, `loading` those whose model is still loaded; both count against the cap.
+    selected agents, `loading` those whose model is still loaded, `left` those of calls whose callers have left while
+    the engine works on (`abortsOnDisconnect` false); all count against the cap.
     """
     request.auth.require("read")
     return await _admission(_name(name))
@@ -138,10 +144,12 @@ async def show(request: AuthedRequest, name: str) -> dict[str, Any]:
     openapi_extra=example({**ENDPOINT, "resourceVersion": "4"}),
 )
 async def put(request: AuthedRequest, name: str, payload: AdmissionIn) -> dict[str, Any]:
-    """Set the cap, the part of it that background calls never take, or both: fields of the server's ModelServer.
+    """Set the cap, the part of it that background calls never take, what its engine does: fields of its ModelServer.
 
     With `resourceVersion` they are set only if the resource is still that version. A cap below what is in flight ends
-    nothing: new calls wait until there is room. To let nobody in, pause it.
+    nothing: new calls wait until there is room. To let nobody in, pause it. `abortsOnDisconnect` false keeps the place
+    of a call that came through the gateway and was left by its client, until the engine ends; it says nothing of
+    tickets, whose holders call the engine themselves.
     """
     request.auth.require("write")
     server = _name(name)

@@ -106,7 +106,11 @@ async def renew(request: AuthedRequest, ticket: str) -> dict[str, Any]:
 
 @router.delete("/{ticket}", summary="Give a ticket back")
 async def release(request: AuthedRequest, ticket: str, payload: OutcomeIn | None = None) -> dict[str, Any]:
-    """Give the place back. A ticket that is gone already stays gone: `released` is then false, and nothing changed."""
+    """Give the place back. A ticket that is gone already stays gone: `released` is then false, and nothing changed.
+
+    Do it when the engine has ended. Whoever leaves a call at an engine that works on without its client keeps renewing
+    the ticket until then: a server's `abortsOnDisconnect` is about calls through the gateway alone.
+    """
     request.auth.require("call")
     rt = await bootstrap.runtime()
     await require_own(principal=request.auth, ledger=rt.ledger, id=ticket)

@@ -123,7 +123,7 @@ def _place(*, server: Server, ticket: Ticket) -> Place:
         id=ticket.id,
         call=ticket.call,
         agent=ticket.agent,
-        state=messages.place_state(state=ticket.state),
+        state=messages.place_state(state=ticket.state, is_left=ticket.left_at is not None),
         kind=ticket.state.value,
         since=moment(ticket.started_at),
         is_background=ticket.priority == Priority.BACKGROUND,

@@ -90,6 +90,7 @@ def _doc(
         "circuit": _circuit_doc(record.learned.circuit, now=snapshot.now),
         "maxConcurrent": server.max_concurrent,
         "interactiveReserve": server.interactive_reserve,
+        "abortsOnDisconnect": record.config.aborts_on_disconnect,
         "inFlight": _flight_doc(in_flight_of(server)),
         "waiting": waiting,
         "possibleDuplicates": duplicate_docs(pairs=pairs, server=name),
@@ -103,6 +104,7 @@ def _flight_doc(flight: InFlight) -> dict[str, int]:
         "background": flight.background,
         "loading": flight.loading,
         "held": flight.held,
+        "left": flight.left,
     }
 
 

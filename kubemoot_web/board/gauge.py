@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from scheduler.core.admission.in_flight import InFlight, in_flight_of
-from scheduler.core.messages.endpoints import calls_of_cap, reserve_kept
+from scheduler.core.messages.endpoints import calls_of_cap, reserve_kept, works_on_for
 from scheduler.core.snapshot import Server
 
 MOST_CELLS = 24
@@ -21,10 +21,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gauge:
-    """What is in flight. No cells without a cap; `reserve` says what is kept for interactive calls."""
+    """What is in flight. No cells without a cap.
+
+    `reserve` says what is kept for interactive calls, `left` what works on for callers that have left.
+    """
 
     says: str
     reserve: str
+    left: str
     cells: tuple[Cell, ...]
     flight: InFlight
 
@@ -35,6 +39,7 @@ def gauge_of(server: Server) -> Gauge:
     return Gauge(
         says=calls_of_cap(total=flight.total, cap=flight.cap),
         reserve=reserve_kept(reserve=server.interactive_reserve, cap=flight.cap),
+        left=works_on_for(count=flight.left),
         cells=() if flight.cap is None else _cells(flight, flight.free or 0, flight.kept or 0),
         flight=flight,
     )

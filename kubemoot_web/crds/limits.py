@@ -1,4 +1,4 @@
-"""Sets how many calls a server takes at once, as part of its ModelServer: the one place where that is written."""
+"""Sets how a server takes calls, as part of its ModelServer: the one place where that is written."""
 
 import json
 from collections.abc import Mapping
@@ -17,10 +17,13 @@ TRIES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many calls a server takes at once, and how many of these places background calls never take."""
+    """How many calls a server takes at once, how many of these places background calls never take, and whether its
+    engine ends its work when a client leaves.
+    """
 
     max_concurrent: int | None
     interactive_reserve: int
+    aborts_on_disconnect: bool
     resource_version: str
 
 
@@ -35,6 +38,7 @@ async def limits_get(*, server: str) -> Limits:
     return Limits(
         max_concurrent=scheduling.get("maxConcurrent"),
         interactive_reserve=scheduling.get("interactiveReserve", 0),
+        aborts_on_disconnect=scheduling.get("abortsOnDisconnect", True),
         resource_version=str(stored.resource_version),
     )
 
@@ -48,7 +52,7 @@ async def limits_put(
     now: float,
     changed: Changed,
 ) -> Applied:
-    """Set `maxConcurrent` and `interactiveReserve` of a server, those that are named; None takes one away.
+    """Set the limits of a server that are named, by their names in the resource; None takes one away.
 
     Without a version the rest of the resource stays as whoever else changes it meanwhile leaves it.
 

@@ -1,4 +1,4 @@
-"""The form of an endpoint's cap and reserve."""
+"""The form of an endpoint's limits."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -13,11 +13,12 @@ NUMERIC = {"inputmode": "numeric"}
 
 
 class LimitsForm(ResourceForm):
-    """How many calls at once, and how many of these places background calls never take."""
+    """How many calls at once, how many of these places background calls never take, and what its engine does."""
 
     paths: ClassVar[Mapping[str, str]] = {
         "spec.scheduling.maxConcurrent": "cap",
         "spec.scheduling.interactiveReserve": "reserve",
+        "spec.scheduling.abortsOnDisconnect": "works_on",
         "spec.scheduling": "reserve",
     }
     cap = forms.IntegerField(
@@ -37,6 +38,13 @@ class LimitsForm(ResourceForm):
         help_text="Background calls never take them, so that whoever waits for an answer finds a place.",
         widget=forms.NumberInput(attrs=NUMERIC),
     )
+    works_on = forms.BooleanField(
+        label="Its engine works on when a client leaves",
+        required=False,
+        help_text="The place of a call whose client left is then kept until the engine ends, callTimeoutSeconds at "
+        "most. Ollama, vLLM and llama.cpp end their work at once: leave it off for them.",
+        widget=forms.CheckboxInput,
+    )
     version = forms.CharField(widget=forms.HiddenInput, max_length=20)
 
     def clean(self) -> dict[str, Any]:
@@ -50,7 +58,11 @@ class LimitsForm(ResourceForm):
 
     def limits(self) -> dict[str, int | None]:
         """Give what was typed, as the resource calls it."""
-        return {"maxConcurrent": self.cleaned_data["cap"], "interactiveReserve": self.cleaned_data["reserve"] or 0}
+        return {
+            "maxConcurrent": self.cleaned_data["cap"],
+            "interactiveReserve": self.cleaned_data["reserve"] or 0,
+            "abortsOnDisconnect": not self.cleaned_data["works_on"],
+        }
 
 
 def filled(limits: Limits) -> LimitsForm:
@@ -59,6 +71,7 @@ def filled(limits: Limits) -> LimitsForm:
         initial={
             "cap": limits.max_concurrent,
             "reserve": limits.interactive_reserve,
+            "works_on": not limits.aborts_on_disconnect,
             "version": limits.resource_version,
         }
     )

@@ -1,4 +1,7 @@
-"""The HTTP face of a simulated engine, as a plain ASGI application. A client that leaves ends what was done for it."""
+"""The HTTP face of a simulated engine, as a plain ASGI application.
+
+A client that leaves ends what was done for it, unless a fault lets the engine work on.
+"""
 
 import asyncio
 import json
@@ -27,7 +30,7 @@ class SimulatorApp:
         self._running: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, and stop when its client leaves."""
+        """Answer one request, and stop when its client leaves, where nothing lets it go on."""
         body = await _read_body(receive)
         if body is None:
             return
@@ -37,6 +40,8 @@ class SimulatorApp:
         self._running.add(work)
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if self._engine.faults.is_on("works_on"):
+                await asyncio.wait({work})
         finally:
             self._running.discard(work)
             for task in (work, gone):

@@ -17,6 +17,7 @@ FAULTS = {
     "retry503": "answer every call with HTTP 503 and a Retry-After of so many seconds",
     "fail_calls": "answer the next so many calls with HTTP 500",
     "wedge": "take calls and write nothing for them, while the lists stay well",
+    "works_on": "go on with a call whose client has left",
     "cut": "break the connection of every stream after so many tokens, of every other answer in its middle",
     "no_end": "end every stream after so many tokens, without its mark",
     "error_inside": "end every stream after so many tokens with an error in its midst",

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from scheduler import bootstrap
-from scheduler.core.ledger import ServerSeen
+from scheduler.core.ledger import LeftChange, ServerSeen
 from scheduler.core.snapshot import Resident
 from tests.crds.documents import bundle, model, server
 
@@ -64,7 +64,8 @@ async def test_an_open_endpoint_tells_its_cap_its_reserve_and_what_is_in_flight_
         "circuit": {"state": "closed", "failures": 0, "since": None, "until": None, "status": None},
         "maxConcurrent": 2,
         "interactiveReserve": 1,
-        "inFlight": {"total": 1, "interactive": 1, "background": 0, "loading": 0, "held": 0},
+        "abortsOnDisconnect": True,
+        "inFlight": {"total": 1, "interactive": 1, "background": 0, "loading": 0, "held": 0, "left": 0},
         "waiting": 1,
         "possibleDuplicates": [],
         "resourceVersion": "1",
@@ -170,6 +171,19 @@ async def test_cap_and_reserve_are_fields_of_the_resource_under_its_version(robo
     assert spec["scheduling"]["memoryMiB"] == 32768
 
 
+async def test_what_the_engine_does_when_a_client_leaves_is_set_here_and_who_works_on_is_counted(robot):
+    """A-23."""
+    claimed = (await robot.post("/tickets", {"model": "qwen3:14b", "wait": 0})).json()
+
+    put = (await robot.put("/endpoints/gpu-1/admission", {"abortsOnDisconnect": False})).json()
+    rt = await bootstrap.runtime()
+    await rt.ledger.commit(changes=[LeftChange(ticket=claimed["id"])], now=rt.now())
+    shown = (await robot.get("/endpoints/gpu-1/admission")).json()
+
+    assert (put["abortsOnDisconnect"], put["maxConcurrent"], shown["inFlight"]["left"]) == (False, 2, 1)
+    assert rt.ledger.replica.servers["gpu-1"].config.aborts_on_disconnect is False
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -177,9 +191,11 @@ async def test_cap_and_reserve_are_fields_of_the_resource_under_its_version(robo
         ({"interactiveReserve": -1}, "greater than or equal to 0"),
         ({"interactiveReserve": 3}, "more than maxConcurrent 2"),
         ({"maxConcurrent": "many"}, "valid integer"),
+        ({"abortsOnDisconnect": "no"}, "valid boolean"),
+        ({"abortsOnDisconnect": None}, "valid boolean"),
         ({"cap": 2}, "not permitted"),
-        ({}, "say maxConcurrent, interactiveReserve, or both"),
-        ({"resourceVersion": "1"}, "say maxConcurrent, interactiveReserve, or both"),
+        ({}, "say maxConcurrent, interactiveReserve or abortsOnDisconnect"),
+        ({"resourceVersion": "1"}, "say maxConcurrent, interactiveReserve or abortsOnDisconnect"),
     ],
 )
 async def test_a_wrong_limit_is_refused_and_nothing_is_stored(robot, body, says):

@@ -95,6 +95,14 @@ def test_a_copy_shows_who_has_its_slots_and_how_many_are_free():
     assert shown.doing == "1 running, 1 held"
 
 
+def test_a_place_that_is_kept_for_a_caller_that_left_says_so():
+    """A-23."""
+    shown = card(("ticket", "t1", ticket(left_at=NOON)), server=record(residents=[copy()]))
+
+    ((place,),) = [each.places for each in shown.copies]
+    assert (place.kind, place.state) == ("active", "its caller has left; the engine works on")
+
+
 def test_a_call_shows_how_long_calls_take_here_once_that_is_known():
     known = replace(record(residents=[copy()]), learned=ServerLearned(call_s=4.2))
 

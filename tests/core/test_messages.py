@@ -98,6 +98,7 @@ SAID = {
     "held for its call": messages.place_state(state="planned"),
     "runs once it is loaded": messages.place_state(state="loading"),
     "runs": messages.place_state(state="active"),
+    "its caller has left; the engine works on": messages.place_state(state="active", is_left=True),
     "1 free slot, idle": messages.slots_free(count=1, is_idle=True),
     "3 free slots": messages.slots_free(count=3, is_idle=False),
     "1 call waits": messages.slot_queue(count=1),

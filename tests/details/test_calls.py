@@ -53,6 +53,10 @@ PARTS = {
         call(state=CallState.RUNNING, finished_at=None),
         [("wait", "2.0 s", 5), ("load", "8.0 s", 20), ("run", "30 s", 75)],
     ),
+    "its caller left and the engine works on": (
+        call(state=CallState.LEFT, finished_at=None),
+        [("wait", "2.0 s", 5), ("load", "8.0 s", 20), ("run", "30 s", 75)],
+    ),
     "it gave up": (
         call(state=CallState.GIVEN_UP, granted_at=None, started_at=None),
         [("wait", "20 s", 100)],

@@ -12,7 +12,8 @@ from django.test import AsyncClient
 from kubemoot_web.pages import looking
 from providers.models import ModelServer
 from scheduler import bootstrap
-from scheduler.core.ledger import ServerSeen
+from scheduler.core.ledger import GrantChange, LeftChange, ServerSeen
+from scheduler.core.types import Ticket, TicketState
 from tests.board.views import NOON, copy, waiter
 from tests.crds.documents import apply, bundle, server
 from tests.live.elements import Elements
@@ -166,6 +167,22 @@ async def test_limits_are_set_through_the_resource(ledger):
     await ledger.catch_up()
     config = ledger.replica.servers["gpu-1"].config
     assert (config.max_concurrent, config.interactive_reserve) == (4, 2)
+
+
+async def test_an_engine_that_works_on_is_said_to_and_a_place_that_is_kept_for_it_is_told(ledger):
+    """A-23."""
+    client = await person("ada", "operator")
+    ticket = Ticket(id="t1", server="gpu-1", agent="a", model="qwen3:14b", state=TicketState.ACTIVE, started_at=NOON)
+
+    await post(client, "limits", cap="2", reserve="1", works_on="on", version="1")
+    await ledger.commit(changes=[GrantChange(ticket=ticket), LeftChange(ticket="t1")], now=NOON)
+    page = await client.get(ONE)
+
+    assert ledger.replica.servers["gpu-1"].config.aborts_on_disconnect is False
+    assert "Of 1 call the caller has left; the engine works on, and the place is kept until it ends." in text(page)
+    assert 'name="works_on" aria-describedby="id_works_on_helptext" id="id_works_on" checked' in page.content.decode()
+    await post(client, "limits", cap="2", reserve="1", version="2")
+    assert ledger.replica.servers["gpu-1"].config.aborts_on_disconnect is True
 
 
 async def test_an_empty_cap_is_none():

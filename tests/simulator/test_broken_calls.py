@@ -138,3 +138,19 @@ async def test_a_client_that_leaves_ends_the_writing_at_once_and_what_was_writte
     assert 0 < tokens < 100_000
     assert server.state()["tokens"] == {MODEL: tokens}
     assert (await http.post(path, json=ask(more))).status_code == 200
+
+
+@DIALECTS
+async def test_an_engine_that_works_on_writes_its_answer_for_nobody(http, server, path, more):
+    """Some end no work when a client leaves, and their slot is taken all the while."""
+    server.engine.faults.switch({"works_on": True, "wedge": True})
+    call = asyncio.create_task(http.post(path, json=ask(more)))
+    await eventually(lambda: server.engine.journal.in_flight[MODEL] == 1 and bool(server.engine.copies))
+
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    assert (await http.get("/api/version")).status_code == 200
+    assert server.engine.journal.in_flight[MODEL] == 1
+    server.engine.faults.switch({"wedge": False})
+
+    await eventually(lambda: ends(server) == [("done", 6)])

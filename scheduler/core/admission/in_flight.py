@@ -10,14 +10,15 @@ from scheduler.core.types import Priority, TicketState
 class InFlight:
     """The places held on a server: by class, and how many of them all load or are held for a call to come.
 
-    `free` are the places that its cap leaves; `kept` those of them that background calls may not take; both None
-    without a cap.
+    `left` of them are those of calls whose callers have left, while their engine works on. `free` are the places that
+    its cap leaves; `kept` those of them that background calls may not take; both None without a cap.
     """
 
     interactive: int
     background: int
     loading: int
     held: int
+    left: int
     cap: int | None
     free: int | None
     kept: int | None
@@ -42,6 +43,7 @@ def in_flight_of(server: Server) -> InFlight:
         background=background,
         loading=states.count(TicketState.LOADING),
         held=states.count(TicketState.PLANNED),
+        left=sum(ticket.left_at is not None for ticket in server.tickets),
         cap=server.max_concurrent,
         free=free,
         kept=kept,

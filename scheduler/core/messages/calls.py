@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scheduler.core.decisions import Reason
-from scheduler.core.messages.wording import listed, seconds, who
+from scheduler.core.messages.wording import WORKS_ON, listed, seconds, who
 
 CALL_STATES = {
     "waiting": "waiting",
     "loading": "loading",
     "running": "running",
-    "left": "its caller has left; the engine works on",
+    "left": WORKS_ON,
     "done": "done",
     "failed": "failed",
     "lapsed": "lost its place",

@@ -37,6 +37,14 @@ def reserve_kept(*, reserve: int, cap: int | None) -> str:
     return f"{reserve} {'place is' if reserve == 1 else 'places are'} kept for interactive calls."
 
 
+def works_on_for(*, count: int) -> str:
+    """Say that places are kept for calls whose callers have left; nothing where there are none."""
+    if not count:
+        return ""
+    calls = "Of 1 call the caller has" if count == 1 else f"Of {count} calls the callers have"
+    return f"{calls} left; the engine works on, and the place is kept until it ends."
+
+
 def or_elsewhere(*, servers: Sequence[str]) -> str:
     """Say where else a call that waits for a server may come to run."""
     if not servers:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scheduler.core.messages.wording import listed, seconds, sentence, size, who
+from scheduler.core.messages.wording import WORKS_ON, listed, seconds, sentence, size, who
 
 PHASES = {
     "pending": "Not probed yet",
@@ -122,8 +122,10 @@ def load_late(*, estimate_s: float) -> str:
     return f"takes longer than the {seconds(estimate_s)} estimated"
 
 
-def place_state(*, state: str) -> str:
-    """Say what a slot is taken for, where the model is named beside it."""
+def place_state(*, state: str, is_left: bool = False) -> str:
+    """Say what a slot is taken for, where the model is named beside it; `is_left`: for nobody any more."""
+    if is_left:
+        return WORKS_ON
     match state:
         case "planned":
             return "held for its call"

@@ -1,8 +1,10 @@
-"""How durations, sizes and lists are written in every sentence."""
+"""How durations, sizes and lists are written in every sentence, and what is said in more than one place."""
 
 from collections.abc import Sequence
 
 from providers.core.naming import DEFAULT_NAMESPACE
+
+WORKS_ON = "its caller has left; the engine works on"
 
 
 def seconds(value: float) -> str:

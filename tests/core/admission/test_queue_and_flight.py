@@ -87,7 +87,7 @@ def test_a_free_place_is_kept_where_a_background_call_may_not_take_it(cap, reser
     counted = flight(cap=cap, reserve=reserve, interactive=held[0], background=held[1])
 
     assert counted == InFlight(
-        interactive=held[0], background=held[1], loading=0, held=0, cap=cap, free=free, kept=kept
+        interactive=held[0], background=held[1], loading=0, held=0, left=0, cap=cap, free=free, kept=kept
     )
 
 
@@ -97,6 +97,15 @@ def test_places_that_load_or_are_held_count_and_are_told_apart():
     counted = in_flight_of(built.value)
 
     assert (counted.total, counted.loading, counted.held) == (2, 1, 1)
+
+
+def test_a_place_whose_caller_has_left_counts_as_before_and_is_told():
+    """A-23."""
+    built = server("gpu-1").having(max_concurrent=2).ticket("m", left_at=5.0).ticket("m")
+
+    counted = in_flight_of(built.value)
+
+    assert (counted.total, counted.left, counted.free) == (2, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -144,3 +153,15 @@ def test_clearing_says_before_who_goes_and_who_stays():
 )
 def test_calls_at_once_in_words(total, cap, said):
     assert messages.calls_of_cap(total=total, cap=cap) == said
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, ""),
+        (1, "Of 1 call the caller has left; the engine works on, and the place is kept until it ends."),
+        (2, "Of 2 calls the callers have left; the engine works on, and the place is kept until it ends."),
+    ],
+)
+def test_work_for_nobody_in_words(count, said):
+    assert messages.works_on_for(count=count) == said
