@@ -12,6 +12,7 @@ SERVER: dict[str, Any] = {
     "slots": 1,
     "maxConcurrent": None,
     "interactiveReserve": 0,
+    "resourceGroup": None,
     "contextLength": None,
     "loadMiBPerSecond": 1024.0,
     "callSeconds": None,

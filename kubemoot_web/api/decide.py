@@ -7,6 +7,8 @@ from ninja import Router, Schema
 from pydantic import ConfigDict, Field, model_validator
 
 from kubemoot_web.access import AuthedRequest
+from providers.core.resource_groups import contradictions
+from providers.core.specs import ResourceGroup
 from scheduler import bootstrap
 from scheduler.core.explain import decision_doc
 from scheduler.core.placement.decide import decide
@@ -62,8 +64,15 @@ class DrainIn(Part):
     since: Moment
 
 
+class ResourceGroupIn(Part):
+    """Servers of one group share a cap on calls; each of them says the same one."""
+
+    name: Name
+    maxConcurrent: Annotated[int, Field(ge=1, le=10**9)]
+
+
 class ServerIn(Part):
-    """A server; null means unknown."""
+    """A server; null means unknown, and no resource group."""
 
     name: Name
     ready: bool | None = None
@@ -74,6 +83,7 @@ class ServerIn(Part):
     slots: Annotated[int, Field(ge=1, le=100_000)] | None = None
     maxConcurrent: Count | None = None
     interactiveReserve: Count | None = None
+    resourceGroup: ResourceGroupIn | None = None
     contextLength: Count | None = None
     loadMiBPerSecond: Positive | None = None
     callSeconds: NotNegative | None = None
@@ -139,7 +149,7 @@ class DecideIn(Part):
 
     @model_validator(mode="after")
     def _whole(self) -> "DecideIn":
-        """Refuse half a snapshot, and two servers of one name."""
+        """Refuse half a snapshot, two servers of one name, and a resource group with two caps."""
         if self.servers is not None and self.now is None:
             raise ValueError("now is missing: a snapshot says when it was taken, in Unix seconds")
         if self.servers is None and (self.models is not None or self.demand is not None):
@@ -147,6 +157,16 @@ class DecideIn(Part):
         twice = _twice(server.name for server in self.servers or ())
         if twice:
             raise ValueError(f"two servers are called {twice}")
+        said = (
+            (
+                server.name,
+                ResourceGroup(name=server.resourceGroup.name, max_concurrent=server.resourceGroup.maxConcurrent),
+            )
+            for server in self.servers or ()
+            if server.resourceGroup is not None
+        )
+        for wrong in contradictions(said):
+            raise ValueError(f"resourceGroup.maxConcurrent of {wrong.server} {wrong.message()}")
         return self
 
 

@@ -7,6 +7,17 @@ from providers.core.types import EngineKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceGroup:
+    """Servers that share something which slows them all down, and how many calls may run on all of them at once.
+
+    Each of them names the same group with the same number. A group is named as servers are.
+    """
+
+    name: str
+    max_concurrent: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
     """A registered server. `endpoint` is the base address that an engine's API paths are appended to."""
 
@@ -22,6 +33,7 @@ class ServerSpec:
     context_length: int | None = None
     max_concurrent: int | None = None
     interactive_reserve: int = 0
+    resource_group: ResourceGroup | None = None
     call_timeout_s: float = 600
     aborts_on_disconnect: bool = True
     telemetry_url: str | None = None

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.placement import fit
+from scheduler.core.placement.caps import own_caps
 from scheduler.core.placement.cost import evict_cost
 from scheduler.core.placement.demand import need_of
 from scheduler.core.placement.estimates import remaining_seconds
@@ -68,7 +69,7 @@ def _option(
         return None
     if not server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens):
         return None
-    if any(cap <= 0 for cap, _ in server.caps(request)):
+    if any(cap <= 0 for cap, _ in own_caps(server=server, request=request)):
         # Its cap leaves the waiter's class nothing, however empty it gets.
         return None
     footprint = snapshot.footprint(server=server, model=model)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from scheduler.core.placement.caps import is_below_own_cap
 from scheduler.core.rooms import Room, RoomKind, rooms_for
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Priority, Waiter
@@ -130,7 +131,7 @@ def longer_limit(*, waiter: Waiter, eta_s: float | None, now: float) -> LongerLi
 def _slot_help(*, server: Server, waiter: Waiter) -> Help:
     request = waiter.request()
     taken = len(server.counted(request, server.tickets_of.get(waiter.model, ())))
-    if taken >= server.slots or server.is_below_cap(request):
+    if taken >= server.slots or is_below_own_cap(server=server, request=request):
         return MoreSlots(server=server.name, model=waiter.model, slots=server.slots)
     return HigherCap(server=server.name, cap=server.max_concurrent or 0, is_reserve=_is_reserve(server, request))
 
@@ -139,7 +140,7 @@ def _is_reserve(server: Server, request: CallRequest) -> bool:
     """Say whether a background call would have its place, were it somebody's who sits and waits."""
     if request.priority != Priority.BACKGROUND:
         return False
-    return server.is_below_cap(replace(request, priority=Priority.INTERACTIVE))
+    return is_below_own_cap(server=server, request=replace(request, priority=Priority.INTERACTIVE))
 
 
 def _is_shut_in(*, snapshot: ClusterSnapshot, room: Room) -> bool:

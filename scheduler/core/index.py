@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from scheduler.core.group_use import GroupUse, InGroup, group_use_of, in_group_of, regrouped
 from scheduler.core.once import once
 from scheduler.core.prices import Prices
 from scheduler.core.server import Server
@@ -30,6 +31,7 @@ class Facts(NamedTuple):  # not a dataclass: one is made for each server that ch
     free: Room | None
     room: Room | None
     is_unsure: bool
+    in_group: InGroup | None
 
 
 def copy_order(*, server: Server, model: str, tickets: int) -> CopyOrder:
@@ -61,6 +63,7 @@ def _facts_of(server: Server) -> Facts:
         free=free,
         room=room,
         is_unsure=is_unsure,
+        in_group=in_group_of(server),
     )
 
 
@@ -84,7 +87,8 @@ class ClusterIndex:
     to which it comes. `free` and `room` order
     the open servers that load: by the memory that nothing holds, and by that with all idle residents gone; where a size
     is not known on the server itself it is among the `unsure`. `planned` has the servers where places are held for an
-    agent, `contexts` on how many servers each known context length occurs.
+    agent, `contexts` on how many servers each known context length occurs. `groups` has the resource groups in which
+    anybody holds a ticket.
     """
 
     position: Mapping[str, int]
@@ -97,6 +101,7 @@ class ClusterIndex:
     drains: Mapping[str, Drain]
     planned: Mapping[str, tuple[str, ...]]
     contexts: Mapping[int, int]
+    groups: Mapping[str, GroupUse]
     stocked: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
     """Which servers can load a model at all, worked out when asked; shared until what is on some disk changes."""
     prices: Prices = field(default_factory=Prices, compare=False, repr=False)
@@ -144,6 +149,7 @@ class ClusterIndex:
             drains=_with_drain(self.drains, after),
             planned=_moved(self.planned, name, before.planned_for, after.planned_for, str),
             contexts=_counted(self.contexts, before.contexts, after.contexts),
+            groups=regrouped(self.groups, server=name, before=old.in_group, after=new.in_group),
             stocked=self.stocked if same_disk else {},
             prices=self.prices.changed(before=before, after=after),
         )
@@ -179,6 +185,7 @@ def index_of(servers: Mapping[str, Server]) -> ClusterIndex:
         drains={name: server.drain for name, server in servers.items() if server.drain is not None},
         planned={agent: tuple(sorted(names)) for agent, names in planned.items()},
         contexts=contexts,
+        groups=group_use_of(servers.values()),
     )
 
 

@@ -18,6 +18,7 @@ class Rule(StrEnum):
     SLOTS = "more calls on a copy than it has slots"
     CAP = "more calls on a server than its cap"
     BACKGROUND_CAP = "more background calls on a server than its cap leaves them"
+    GROUP_CAP = "more calls on the servers of a resource group than its cap"
     MEMORY = "more memory promised than the server has"
     NO_BUDGET = "a load on a server that takes none"
     TWO_COPIES = "a load of a model that is resident"
@@ -26,7 +27,10 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """A broken rule on a server: how much is held against how much there may be, or the model it is about."""
+    """A broken rule on a server: how much is held against how much there may be, or the model it is about.
+
+    Of a resource group's cap, `server` is the first in the snapshot that names it.
+    """
 
     server: str
     rule: Rule
@@ -37,11 +41,12 @@ class Violation:
 
 def check(snapshot: ClusterSnapshot) -> tuple[Violation, ...]:
     """Find every broken rule."""
-    return tuple(
+    of_servers = (
         violation
         for server in snapshot.servers.values()
         for violation in (*_calls(server), *_memory(snapshot, server), *_copies(server))
     )
+    return (*of_servers, *_groups(snapshot))
 
 
 def places_taken(tickets: Iterable[Ticket]) -> int:
@@ -68,6 +73,18 @@ def _calls(server: Server) -> Iterator[Violation]:
         taken = places_taken(counted)
         if taken > limit:
             yield Violation(server=server.name, rule=rule, held=taken, limit=limit)
+
+
+def _groups(snapshot: ClusterSnapshot) -> Iterator[Violation]:
+    groups: dict[str, list[Server]] = {}
+    for server in snapshot.servers.values():
+        if server.resource_group is not None:
+            groups.setdefault(server.resource_group.name, []).append(server)
+    for servers in groups.values():
+        taken = places_taken(ticket for server in servers for ticket in server.tickets)
+        limit = min(server.resource_group.max_concurrent for server in servers if server.resource_group)
+        if taken > limit:
+            yield Violation(server=servers[0].name, rule=Rule.GROUP_CAP, held=taken, limit=limit)
 
 
 def _memory(snapshot: ClusterSnapshot, server: Server) -> Iterator[Violation]:

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
+from providers.core.specs import ResourceGroup
 from scheduler.core.once import lasting, once
 from scheduler.core.resident import Resident
-from scheduler.core.types import CallRequest, Drain, LoadUnderWay, Priority, Ticket, TicketState
+from scheduler.core.types import CallRequest, Drain, LoadUnderWay, Ticket, TicketState
 
 __all__ = ["DEFAULT_CALL_S", "DEFAULT_LOAD_MIB_PER_S", "Resident", "Server"]
 
@@ -33,6 +34,7 @@ class Server:
     slots: int = 1
     max_concurrent: int | None = None
     interactive_reserve: int = 0
+    resource_group: ResourceGroup | None = None
     context_length: int | None = None
     load_mib_per_s: float | None = None
     call_s: float | None = None
@@ -194,7 +196,7 @@ class Server:
     def busy_since(self) -> Mapping[str, tuple[float, int | None]]:
         """Map the copies that a request waits for in the plainest way to the start of their oldest call and context.
 
-        There every slot runs a call, nobody queues, and nothing but the slots counts.
+        There every slot runs a call, nobody queues, and of the server's own nothing but the slots counts.
         """
         is_plain = self.is_open and self.max_concurrent is None and self.drain is None and not self.planned_for
         if not is_plain:
@@ -265,21 +267,6 @@ class Server:
         if request.agent not in self.planned_for:
             return tuple(tickets)
         return tuple(t for t in tickets if t.state != TicketState.PLANNED or t.agent != request.agent)
-
-    def caps(self, request: CallRequest) -> tuple[tuple[int, tuple[Ticket, ...]], ...]:
-        """List each limit on calls here that binds the request, with the tickets that count against it."""
-        if self.max_concurrent is None:
-            return ()
-        counted = self.counted(request, self.tickets)
-        total = (self.max_concurrent, counted)
-        if request.priority != Priority.BACKGROUND:
-            return (total,)
-        background = tuple(t for t in counted if t.priority == Priority.BACKGROUND)
-        return (total, (self.max_concurrent - self.interactive_reserve, background))
-
-    def is_below_cap(self, request: CallRequest) -> bool:
-        """Say whether the server's own limit on calls leaves this request a place."""
-        return all(len(tickets) < cap for cap, tickets in self.caps(request))
 
     def context_of(self, model: str) -> int | None:
         """Give the context length that a call of this model would have here, if known."""

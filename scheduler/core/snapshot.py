@@ -8,6 +8,7 @@ from typing import Any
 from scheduler.core.demand_book import ChangedDemand
 from scheduler.core.index import ClusterIndex, index_of
 from scheduler.core.line import Copy, Queued
+from scheduler.core.once import once
 from scheduler.core.server import DEFAULT_CALL_S, DEFAULT_LOAD_MIB_PER_S, Resident, Server
 from scheduler.core.types import CallRequest, Demand, LoadUnderWay, Ticket, Turn, Waiter
 
@@ -48,6 +49,11 @@ class ClusterSnapshot:
             self._remember(index=index_of(self.servers))
         assert self._index is not None
         return self._index
+
+    @once
+    def group_ends(self) -> dict[tuple[str, str | None], tuple[float, ...]]:
+        """Keep how long the places of resource groups are still held (placement/estimates.py)."""
+        return {}
 
     @property
     def drained_for(self) -> frozenset[str]:

@@ -7,6 +7,7 @@ the rules name stand in for it; what goes out can be sent back in.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from providers.core.specs import ResourceGroup
 from scheduler.core.snapshot import ClusterSnapshot, Resident, Server
 from scheduler.core.types import CallRequest, Candidate, Demand, Drain, LoadUnderWay, Priority, Ticket, TicketState
 
@@ -56,6 +57,7 @@ def write_server(server: Server) -> dict[str, Any]:
         "slots": server.slots,
         "maxConcurrent": server.max_concurrent,
         "interactiveReserve": server.interactive_reserve,
+        "resourceGroup": write_group(server.resource_group),
         "contextLength": server.context_length,
         "loadMiBPerSecond": server.load_mib_per_s,
         "callSeconds": server.call_s,
@@ -66,6 +68,11 @@ def write_server(server: Server) -> dict[str, Any]:
         "residents": [_write_resident(resident) for resident in server.residents],
         "tickets": _write_tickets(server),
     }
+
+
+def write_group(group: ResourceGroup | None) -> dict[str, Any] | None:
+    """Write the resource group that a server is in; None where it is in none."""
+    return None if group is None else {"name": group.name, "maxConcurrent": group.max_concurrent}
 
 
 def write_demand(demand: Demand) -> dict[str, Any]:
@@ -84,7 +91,7 @@ def _or(value: Any, default: Any) -> Any:
 
 
 def _server(doc: Doc, *, now: float) -> Server:
-    models, drain = doc.get("models"), doc.get("drain")
+    models, drain, group = doc.get("models"), doc.get("drain"), doc.get("resourceGroup")
     return Server(
         name=doc["name"],
         ready=_or(doc.get("ready"), True),
@@ -95,6 +102,7 @@ def _server(doc: Doc, *, now: float) -> Server:
         slots=_or(doc.get("slots"), 1),
         max_concurrent=doc.get("maxConcurrent"),
         interactive_reserve=_or(doc.get("interactiveReserve"), 0),
+        resource_group=None if group is None else _group(group),
         context_length=doc.get("contextLength"),
         load_mib_per_s=doc.get("loadMiBPerSecond"),
         call_s=doc.get("callSeconds"),
@@ -105,6 +113,10 @@ def _server(doc: Doc, *, now: float) -> Server:
         residents=tuple(_resident(each) for each in doc.get("residents") or ()),
         tickets=tuple(_ticket(each, server=doc["name"], now=now) for each in doc.get("tickets") or ()),
     )
+
+
+def _group(doc: Doc) -> ResourceGroup:
+    return ResourceGroup(name=doc["name"], max_concurrent=doc["maxConcurrent"])
 
 
 def _resident(doc: Doc) -> Resident:

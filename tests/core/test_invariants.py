@@ -2,6 +2,7 @@
 
 import pytest
 
+from providers.core.specs import ResourceGroup
 from scheduler.core.invariants import Rule, Violation, check
 from scheduler.core.types import LoadUnderWay
 from tests.builders import cluster, server
@@ -55,6 +56,20 @@ def test_background_calls_leave_the_reserve_alone(reserve, found):
     violations = broken(given.having(max_concurrent=2, interactive_reserve=reserve))
 
     assert tuple(violation.rule for violation in violations) == found
+
+
+@pytest.mark.parametrize(("cap", "found"), [(3, ()), (2, (Rule.GROUP_CAP,))])
+def test_the_servers_of_a_resource_group_share_its_cap(cap, found):
+    """A-35. A held place that is lent is no second one, here too, though the call runs on another server."""
+    bus = ResourceGroup(name="bus-1", max_concurrent=cap)
+    first = server("gpu-1").loaded("14b").ticket("14b").having(resource_group=bus)
+    second = server("gpu-2").loaded("8b", slots=3).ticket("8b").ticket("8b", agent="a").having(resource_group=bus)
+    lender = server("gpu-3").loaded("14b").ticket("14b", state=PLANNED, agent="a").having(resource_group=bus)
+    outside = server("gpu-4").loaded("14b").ticket("14b")
+
+    violations = check(cluster(outside, first, second, lender).at())
+
+    assert violations == tuple(Violation(server="gpu-1", rule=rule, held=3, limit=2) for rule in found)
 
 
 @pytest.mark.parametrize(("mib", "found"), [(22528, ()), (22529, (Rule.MEMORY,))])

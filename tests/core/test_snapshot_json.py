@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from providers.core.specs import ResourceGroup
 from scheduler.core.snapshot import ClusterSnapshot, Resident, Server
 from scheduler.core.snapshot_json import read_request, read_snapshot, write_demand, write_server
 from scheduler.core.types import (
@@ -117,6 +118,15 @@ def test_a_server_is_written_with_exactly_the_fields_it_is_read_from():
     server = read_snapshot({"now": 1000.0, "servers": [SERVER]}).servers["gpu-1"]
 
     assert write_server(server) == SERVER
+
+
+def test_a_server_s_resource_group_is_read_and_written():
+    doc = SERVER | {"resourceGroup": {"name": "bus-1", "maxConcurrent": 2}}
+
+    server = read_snapshot({"now": 1000.0, "servers": [doc]}).servers["gpu-1"]
+
+    assert server.resource_group == ResourceGroup(name="bus-1", max_concurrent=2)
+    assert write_server(server) == doc
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)

@@ -12,6 +12,7 @@ from scheduler.core.ledger import (
     WaitChange,
 )
 from scheduler.core.line import told_of
+from scheduler.core.placement.caps import is_below_own_cap
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, LoadUnderWay, Ticket, TicketState, intent_key
 from tests.fakes.memory_books import Books, call_of_ticket, call_of_waiter, is_delivered, load_key
@@ -108,7 +109,7 @@ def _place_refusal(
     request = CallRequest(agent=ticket.agent, candidates=(), priority=ticket.priority)
     if len(server.counted(request, server.tickets_of.get(ticket.model, ()))) >= server.slots:
         return Refusal.NO_SLOT
-    return None if server.is_below_cap(request) else Refusal.CAP_REACHED
+    return None if is_below_own_cap(server=server, request=request) else Refusal.CAP_REACHED
 
 
 def _load_refusal(snapshot: ClusterSnapshot, server: Server, load: LoadUnderWay) -> Refusal | None:

@@ -115,12 +115,12 @@ def _join(*, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candida
     loading = fit.copies(snapshot=snapshot, candidate=candidate, request=request, loading=True)
 
     def order(server: Server) -> tuple[bool, bool, float, float, str]:
-        is_full = not fit.has_free_slot(server=server, model=model, request=request)
+        is_full = not fit.has_free_slot(snapshot=snapshot, server=server, model=model, request=request)
         taken = fit.tickets_on(server=server, model=model, request=request)
         return (is_full, *copy_order(server=server, model=model, tickets=taken))
 
     for server in sorted(loading, key=order):
-        if fit.has_free_slot(server=server, model=model, request=request):
+        if fit.has_free_slot(snapshot=snapshot, server=server, model=model, request=request):
             cost_s = rest_of_load(snapshot=snapshot, server=server, model=model)
             chosen = Option(action="join", server=server.name, model=model, cost_s=cost_s, verdict=Verdict.CHOSEN)
             return Join(server=server.name, model=model, cost_s=cost_s, options=(chosen,))

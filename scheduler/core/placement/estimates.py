@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from heapq import heapify, heapreplace
 
+from scheduler.core.placement.caps import is_group_full, lent_in_group, own_caps, servers_at_work
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Ticket, TicketState
 
@@ -13,18 +14,47 @@ LEAST_REMAINING = 0.1
 def wait_seconds(*, snapshot: ClusterSnapshot, server: Server, model: str, request: CallRequest) -> float | None:
     """Estimate when the request would get a slot of a busy copy; None when the server's cap leaves its class nothing.
 
-    Where the cap is what blocks, the calls that count against it are taken too, and the larger answer holds.
+    Where a cap is what blocks, the server's own or its group's, the calls that count against it are taken too, and the
+    largest answer holds.
     """
     queued = snapshot.queued_ahead(server=server, model=model, request=request)
     answers = []
     copy = (server.slots, server.counted(request, server.tickets_of.get(model, ())))
-    caps = tuple((cap, tickets) for cap, tickets in server.caps(request) if len(tickets) >= cap)
+    own = own_caps(server=server, request=request)
+    caps = tuple((cap, tickets) for cap, tickets in own if len(tickets) >= cap)
     for slots, tickets in (copy, *caps):
         if slots <= 0:
             return None
         remaining = [remaining_seconds(snapshot=snapshot, server=server, ticket=ticket) for ticket in tickets]
         answers.append(next_free(remaining=remaining, slots=slots, queued=queued, call_s=server.call_seconds))
+    if server.resource_group is not None:
+        answers.append(group_wait_s(snapshot=snapshot, server=server, request=request, queued=queued))
     return max(answers)
+
+
+def group_wait_s(*, snapshot: ClusterSnapshot, server: Server, request: CallRequest, queued: int) -> float:
+    """Estimate when the server's group has a place for somebody behind `queued` calls; 0 where it is not full."""
+    group = server.resource_group
+    if group is None or not is_group_full(snapshot=snapshot, server=server, request=request):
+        return 0.0
+    ends = _group_ends(snapshot=snapshot, group=group.name, request=request)
+    return next_free(remaining=ends, slots=group.max_concurrent, queued=queued, call_s=server.call_seconds)
+
+
+def _group_ends(*, snapshot: ClusterSnapshot, group: str, request: CallRequest) -> tuple[float, ...]:
+    """List how long each place in a group is still held, soonest first: worked out once for all whom it counts for."""
+    lends = bool(lent_in_group(snapshot=snapshot, group=group, request=request))
+    whose = (group, request.agent if lends else None)
+    ends = snapshot.group_ends.get(whose)
+    if ends is None:
+        ends = snapshot.group_ends[whose] = tuple(
+            sorted(
+                remaining_seconds(snapshot=snapshot, server=server, ticket=ticket)
+                for server in servers_at_work(snapshot=snapshot, group=group)
+                for ticket in server.counted(request, server.tickets)
+            )
+        )
+    return ends
 
 
 def remaining_seconds(*, snapshot: ClusterSnapshot, server: Server, ticket: Ticket) -> float:
@@ -47,6 +77,8 @@ def next_free(*, remaining: Iterable[float], slots: int, queued: int, call_s: fl
     Where more calls run than there are slots (the number was lowered), a slot is free only when so many have ended.
     """
     ends = sorted(remaining)
+    if not queued:
+        return ends[len(ends) - slots] if slots <= len(ends) else 0.0
     frees = [0.0] * (slots - len(ends)) + ends[max(0, len(ends) - slots) :]
     if call_s <= 0:
         return frees[0]

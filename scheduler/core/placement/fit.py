@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from scheduler.core.index import CopyOrder, copy_order
+from scheduler.core.placement.caps import is_below_caps, is_below_own_cap, is_group_full
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Candidate
 
@@ -101,7 +102,8 @@ def free_copies(*, snapshot: ClusterSnapshot, candidate: Candidate, request: Cal
         if (
             (candidate.servers is None or server.name in candidate.servers)
             and (request.prompt_tokens is None or server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens))
-            and (server.max_concurrent is None or server.is_below_cap(request))
+            and (server.max_concurrent is None or is_below_own_cap(server=server, request=request))
+            and (server.resource_group is None or not is_group_full(snapshot=snapshot, server=server, request=request))
             and (server.drain is None or not is_drained(snapshot=snapshot, server=server, model=model, request=request))
         ):
             yield server
@@ -138,9 +140,10 @@ def is_drained(*, snapshot: ClusterSnapshot, server: Server, model: str, request
     return not (request.arrived_at < drain.since and snapshot.now < drain.since + grace)
 
 
-def has_free_slot(*, server: Server, model: str, request: CallRequest) -> bool:
-    """Say whether the copy has a slot for the request and the server is below its cap."""
-    return tickets_on(server=server, model=model, request=request) < server.slots and server.is_below_cap(request)
+def has_free_slot(*, snapshot: ClusterSnapshot, server: Server, model: str, request: CallRequest) -> bool:
+    """Say whether the copy has a slot for the request, and the caps of the server and its group leave a place."""
+    has_slot = tickets_on(server=server, model=model, request=request) < server.slots
+    return has_slot and is_below_caps(snapshot=snapshot, server=server, request=request)
 
 
 def tickets_on(*, server: Server, model: str, request: CallRequest) -> int:
@@ -148,7 +151,7 @@ def tickets_on(*, server: Server, model: str, request: CallRequest) -> int:
     return len(server.counted(request, server.tickets_of.get(model, ())))
 
 
-def may_load(*, server: Server, candidate: Candidate, request: CallRequest) -> bool:
+def may_load(*, snapshot: ClusterSnapshot, server: Server, candidate: Candidate, request: CallRequest) -> bool:
     """Say whether a new copy of the candidate may come to the server, memory aside."""
     model = candidate.model
     return (
@@ -160,5 +163,5 @@ def may_load(*, server: Server, candidate: Candidate, request: CallRequest) -> b
         and (candidate.servers is None or server.name in candidate.servers)
         and (server.drain is None or server.drain.model == model)
         and (request.prompt_tokens is None or server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens))
-        and (server.max_concurrent is None or server.is_below_cap(request))
+        and is_below_caps(snapshot=snapshot, server=server, request=request)
     )

@@ -43,7 +43,7 @@ def held_decision(*, snapshot: ClusterSnapshot, request: CallRequest, ticket: Ti
         if server not in places:
             continue
         model = ticket.model
-        if not fit.has_free_slot(server=server, model=model, request=request):
+        if not fit.has_free_slot(snapshot=snapshot, server=server, model=model, request=request):
             cost_s = wait_seconds(snapshot=snapshot, server=server, model=model, request=request)
             return None if cost_s is None else _queue(server=server.name, model=model, cost_s=cost_s)
         if loading:

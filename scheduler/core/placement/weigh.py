@@ -13,7 +13,7 @@ from typing import NamedTuple
 from scheduler.core.decisions import TRACE_OPTIONS, Decision, Evict, Load, Option, Queue, Verdict, Wait
 from scheduler.core.placement import fit
 from scheduler.core.placement.cost import UNLOAD_S, evict_cost
-from scheduler.core.placement.estimates import LEAST_REMAINING, wait_seconds
+from scheduler.core.placement.estimates import LEAST_REMAINING, group_wait_s, wait_seconds
 from scheduler.core.placement.eviction import Victim, fewest_least_needed, idle_victims, one_victim
 from scheduler.core.placement.targets import Target, may_load_free, may_move, priced, targets_of
 from scheduler.core.prices import COST_DIGITS, UNUSED_ROOM_S, Price
@@ -139,6 +139,8 @@ def _add_waits(
             call_s = server.call_seconds
             rest_s, least_s = call_s - (now - since), LEAST_REMAINING * call_s
             cost_s = rest_s if rest_s > least_s else least_s
+            if server.resource_group is not None:
+                cost_s = max(cost_s, group_wait_s(snapshot=snapshot, server=server, request=request, queued=0))
         waits.append((cost_s, rank, -server.weight, name))
 
 
@@ -156,7 +158,7 @@ def _loads(*, snapshot: ClusterSnapshot, request: CallRequest, targets: Sequence
             free_mib = server.free_mib if server.free_mib is not None else snapshot.free_mib(server)
             if free_mib is None or free_mib < footprint:
                 continue
-            if fit.may_load(server=server, candidate=target.candidate, request=request):
+            if fit.may_load(snapshot=snapshot, server=server, candidate=target.candidate, request=request):
                 key, lightness, name, cost_s = price
                 ways.append(_Way(key, True, 0, target.rank, lightness, name, model, cost_s, footprint, ()))
                 allowed += 1
@@ -229,7 +231,7 @@ def _eviction(
     footprint: int,
 ) -> _Way | None:
     free = server.free_mib if server.free_mib is not None else snapshot.free_mib(server)
-    if free is None or not fit.may_load(server=server, candidate=target.candidate, request=request):
+    if free is None or not fit.may_load(snapshot=snapshot, server=server, candidate=target.candidate, request=request):
         return None
     room_mib = footprint - free
     victims = _victims(snapshot=snapshot, request=request, preferred=preferred, server=server, room_mib=room_mib)

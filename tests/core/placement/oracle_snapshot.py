@@ -4,6 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 Doc = dict[str, Any]
+Held = list[tuple[Doc, Doc]]
 TENTH = Fraction(1, 10)
 
 
@@ -90,15 +91,27 @@ class Snapshot:
     def is_background(self) -> bool:
         return bool(self.request["priority"] == "background")
 
-    def caps(self, server: Doc) -> list[tuple[int, list[Doc]]]:
-        """Each limit on this request at the server, with the tickets that count against it."""
+    def caps(self, server: Doc) -> list[tuple[int, Held]]:
+        """Each limit on this request at the server, with the tickets that count against it and where they are."""
+        limits = []
         cap = server["maxConcurrent"]
-        if cap is None:
-            return []
-        limits = [(cap, self.tickets(server))]
-        if self.is_background():
-            limits.append((cap - (server["interactiveReserve"] or 0), self.tickets(server, background=True)))
+        if cap is not None:
+            limits.append((cap, self.held(server)))
+            if self.is_background():
+                left = cap - (server["interactiveReserve"] or 0)
+                limits.append((left, [(server, t) for t in self.tickets(server, background=True)]))
+        group = self.group(server)
+        if group is not None:
+            # Reading: a group's cap is one more cap, of all tickets on all of its servers; it has no reserve.
+            members = [s for s in self.servers if (self.group(s) or {}).get("name") == group["name"]]
+            limits.append((group["maxConcurrent"], self.held(*members)))
         return limits
+
+    def group(self, server: Doc) -> Doc | None:
+        return server.get("resourceGroup")
+
+    def held(self, *servers: Doc) -> Held:
+        return [(server, ticket) for server in servers for ticket in self.tickets(server)]
 
     def below_cap(self, server: Doc) -> bool:
         return all(len(held) < limit for limit, held in self.caps(server))
@@ -159,8 +172,8 @@ class Snapshot:
             return max(self.load_seconds(server, ticket["model"]) - elapsed, Fraction(0)) + call
         return call
 
-    def next_slot(self, server: Doc, slots: int, held: list[Doc], queued: int) -> Fraction:
-        times = sorted(self.remaining(server, ticket) for ticket in held)
+    def next_slot(self, server: Doc, slots: int, held: Held, queued: int) -> Fraction:
+        times = sorted(self.remaining(where, ticket) for where, ticket in held)
         # Reading: with more tickets than slots, a slot is free once fewer tickets than slots are left.
         times = times[len(times) - slots :] if len(times) > slots else [Fraction(0)] * (slots - len(times)) + times
         for _ in range(queued):
@@ -177,7 +190,8 @@ class Snapshot:
         queued = 0
         if model in self.warm(server):
             queued = self.warm(server)[model]["queued"] or 0
-        answers = [self.next_slot(server, server["slots"] or 1, self.tickets(server, model), queued)]
+        of_copy = [(server, ticket) for ticket in self.tickets(server, model)]
+        answers = [self.next_slot(server, server["slots"] or 1, of_copy, queued)]
         # Reading: only a limit that blocks is asked.
         answers += [
             self.next_slot(server, limit, held, queued) for limit, held in self.caps(server) if len(held) >= limit

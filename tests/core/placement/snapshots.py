@@ -16,6 +16,7 @@ SIZES = (1024, 2048, 2048, 4096, 5120, 8192, 10240, 20480)
 TOTALS = (8192, 16384, 24576, 32768, 49152)
 TIMES = (900.0, 940.0, 970.0, 975.0, 985.0, 990.0, 995.0, 999.0, 1000.0)
 CONTEXTS = (None, None, None, 2048, 4096, 8192)
+GROUPS = tuple({"name": f"bus-{most}", "maxConcurrent": most} for most in (1, 2, 4))
 SCORES = (100, 92, 90, 70, 70, 65.5, 60, 60, 30)
 
 
@@ -25,20 +26,23 @@ def snapshot(seed: int) -> Doc:
     models = MODELS[: rng.randint(1, len(MODELS))]
     names = rng.sample(SERVERS, rng.randint(1, len(SERVERS)))
     calm = rng.random() < 0.5
+    groups = rng.choice(((), GROUPS[:1], GROUPS[1:2], GROUPS))
     asked = request(rng, models=models, names=names)
     # Half of the clusters seldom hold what is asked for: there the choice is between loading, unloading and waiting.
     named = [candidate["model"] for candidate in asked["candidates"]]
     likely = [model for model in models if model not in named] if rng.random() < 0.5 else list(models)
     return {
         "now": NOW,
-        "servers": [server(rng, name=name, models=models, likely=likely, calm=calm) for name in names],
+        "servers": [server(rng, name=name, models=models, likely=likely, calm=calm, groups=groups) for name in names],
         "models": {m: {"footprintMiB": rng.choice((*SIZES, None))} for m in models if rng.random() < 0.8},
         "demand": {m: demand(rng) for m in models if rng.random() < 0.5},
         "request": asked,
     }
 
 
-def server(rng: Random, *, name: str, models: tuple[str, ...], likely: list[str], calm: bool) -> Doc:
+def server(
+    rng: Random, *, name: str, models: tuple[str, ...], likely: list[str], calm: bool, groups: Sequence[Doc] = GROUPS
+) -> Doc:
     """Make a server. A calm one is open, has no limits of its own and knows its memory."""
     held = rng.sample(likely, min(len(likely), rng.randint(0, 5)))
     if rng.random() < 0.1:
@@ -59,6 +63,7 @@ def server(rng: Random, *, name: str, models: tuple[str, ...], likely: list[str]
         "slots": rng.choice((1, 1, 1, 2, 2, 3, None)),
         "maxConcurrent": None if calm else rng.choice((None, None, None, 0, 1, 2, 3, 4)),
         "interactiveReserve": rng.choice((0, 0, 1, 2, None)),
+        "resourceGroup": rng.choice((None, *groups)),
         "contextLength": None if calm else rng.choice(CONTEXTS),
         "loadMiBPerSecond": rng.choice((1024.0, 1024.0, 512.0, 333.3, None)),
         "callSeconds": rng.choice((None, None, 30.0, 2.0, 10.0, 7.7)),
