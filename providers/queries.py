@@ -7,6 +7,7 @@ from providers.core.endpoint_aliases import canonical_key
 from providers.core.endpoint_key import endpoint_base
 from providers.core.model_names import normalise
 from providers.core.naming import bound_server, server_name, split_server_name
+from providers.core.resource_groups import resource_group_of
 from providers.core.specs import ModelSpec, ServerSpec
 from providers.core.types import EngineKind
 from providers.models import EndpointAlias, Model, ModelServer
@@ -72,6 +73,7 @@ def _server(namespace: str, name: str, spec: Mapping[str, Any]) -> ServerSpec:
         context_length=scheduling.get("contextLength"),
         max_concurrent=scheduling.get("maxConcurrent"),
         interactive_reserve=scheduling.get("interactiveReserve", 0),
+        resource_group=resource_group_of(namespace=namespace, spec=spec),
         call_timeout_s=scheduling.get("callTimeoutSeconds", 600),
         aborts_on_disconnect=scheduling.get("abortsOnDisconnect", True),
         telemetry_url=spec.get("telemetry", {}).get("url"),

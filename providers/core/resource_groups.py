@@ -1,9 +1,20 @@
-"""What the servers of one resource group must agree on."""
+"""Which resource group a server is in, and what the servers of one group must agree on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from providers.core.naming import group_name
 from providers.core.specs import ResourceGroup
+
+
+def resource_group_of(*, namespace: str, spec: Mapping[str, Any]) -> ResourceGroup | None:
+    """Read the resource group out of a ModelServer's spec; None where it is in none."""
+    group = spec.get("scheduling", {}).get("resourceGroup")
+    if group is None:
+        return None
+    name = group_name(namespace=namespace, reference=group["name"])
+    return ResourceGroup(name=name, max_concurrent=group["maxConcurrent"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

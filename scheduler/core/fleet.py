@@ -149,6 +149,7 @@ class Fleet:
             slots=config.slots,
             max_concurrent=config.max_concurrent,
             interactive_reserve=config.interactive_reserve,
+            resource_group=config.resource_group,
             context_length=config.context_length,
             load_mib_per_s=learned.load_mib_per_s,
             call_s=learned.call_s,

@@ -7,6 +7,7 @@ a refused change says why and changes nothing.
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from providers.core.specs import ResourceGroup
 from scheduler.core.gate import Admission, Circuit
 from scheduler.core.resident import Resident
 from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
@@ -28,6 +29,7 @@ class ServerConfig:
     slots: int = 1
     max_concurrent: int | None = None
     interactive_reserve: int = 0
+    resource_group: ResourceGroup | None = None
     context_length: int | None = None
     can_load: bool = True
     call_timeout_s: float = 600.0
@@ -180,6 +182,7 @@ class Refusal(StrEnum):
     COPY_EXISTS = "copy-exists"
     NO_SLOT = "no-slot"
     CAP_REACHED = "cap-reached"
+    GROUP_FULL = "group-full"
     NO_MEMORY = "no-memory"
     VICTIM_BUSY = "victim-busy"
     DRAINING = "draining"

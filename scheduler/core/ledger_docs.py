@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
+from providers.core.specs import ResourceGroup
 from scheduler.core.gate import Admission, AdmissionBy, AdmissionState, Circuit
 from scheduler.core.ledger import Intent, Plan, ServerConfig, ServerLearned, ServerRecord, ServerSeen, Use
 from scheduler.core.snapshot import Resident
@@ -51,7 +52,7 @@ def server_record(doc: Mapping[str, Any]) -> ServerRecord:
     """Read a server's document. A part that is a value already (it did not change) stays as it is."""
     config, seen, learned = doc["config"], doc["seen"], doc["learned"]
     if not isinstance(config, ServerConfig):
-        config = _plain(ServerConfig, config)
+        config = _plain(ServerConfig, config, resource_group=_group)
     if not isinstance(seen, ServerSeen):
         seen = _plain(
             ServerSeen,
@@ -156,6 +157,10 @@ def _optional_texts(items: Iterable[str] | None) -> tuple[str, ...] | None:
 
 def _residents(items: Iterable[Mapping[str, Any]]) -> tuple[Resident, ...]:
     return tuple(_plain(Resident, item, aliases=_texts) for item in items)
+
+
+def _group(item: Mapping[str, Any] | None) -> ResourceGroup | None:
+    return None if item is None else _plain(ResourceGroup, item)
 
 
 def _circuit(item: Mapping[str, Any]) -> Circuit:

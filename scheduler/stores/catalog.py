@@ -67,6 +67,7 @@ def _config(server: ServerSpec) -> ServerConfig:
         slots=server.max_parallel or USUAL_SLOTS,
         max_concurrent=server.max_concurrent,
         interactive_reserve=server.interactive_reserve,
+        resource_group=server.resource_group,
         context_length=server.context_length,
         can_load=server.kind in LOADS_ON_DEMAND,
         call_timeout_s=server.call_timeout_s,

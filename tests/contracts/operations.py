@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from providers.core.specs import ResourceGroup
 from scheduler.core.gate import Admission, AdmissionBy, AdmissionState
 from scheduler.core.ledger import (
     CallEnd,
@@ -85,6 +86,7 @@ class Player(Hand):
                 slots=2 + a // 4,
                 max_concurrent=3 if name == "gpu-1" and not a // 4 else None,
                 interactive_reserve=1,
+                resource_group=ResourceGroup(name="bus", max_concurrent=4 + a // 4),
                 weight=100 + b,
             )
             for name in SERVERS

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from hypothesis.stateful import RuleBasedStateMachine
 
+from providers.core.specs import ResourceGroup
 from scheduler.core.calls import AgentProfile
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.invariants import check
@@ -86,6 +87,13 @@ class Hands(RuleBasedStateMachine):
 
     def _configure(self) -> None:
         at_once(self.ledger.configure(servers=tuple(self.configs.values()), footprints=MODELS, weights=self.weights))
+
+    def _regroup(self, *, cap, outside) -> None:
+        """Put all servers but one into a group of so many calls; without a cap out of it."""
+        group = None if cap is None else ResourceGroup(name="bus", max_concurrent=cap)
+        for name, config in self.configs.items():
+            self.configs[name] = replace(config, resource_group=None if name == outside else group)
+        self._configure()
 
     def _see(self, name, *, residents, ready) -> None:
         probe = at_once(self.ledger.probe_begin(server=name, lease_s=1.0))

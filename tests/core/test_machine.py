@@ -27,7 +27,7 @@ from tests.fakes.manual_clock import ManualClock
 from tests.fakes.memory_ledger import MemoryLedger
 
 CHANGES = (
-    *("resident", "resident", "away", "back", "back", "limits", "limits"),
+    *("resident", "resident", "away", "back", "back", "limits", "limits", "group"),
     *("server comes", "server goes", "pause", "resume"),
 )
 indexes = st.integers(0, 99)
@@ -52,10 +52,11 @@ class Cluster(Hands):
     @initialize(
         slots=st.integers(1, 2),
         cap=st.sampled_from((None, None, 2)),
+        group=st.sampled_from((None, None, 1, 2)),
         weighted=st.booleans(),
         count=st.integers(1, 3),
     )
-    def build(self, slots, cap, weighted, count):
+    def build(self, slots, cap, group, weighted, count):
         self.clock = ManualClock()
         self.ledger = MemoryLedger(config=CONFIG, clock=self.clock)
         self.number = 0
@@ -74,7 +75,7 @@ class Cluster(Hands):
             )[:count]
         }
         self.weights = {"ann": 2.0, "ben": 1.0} if weighted else {}
-        self._configure()
+        self._regroup(cap=group, outside="gpu-3")
         for name, model in zip(self.configs, ("large", "middle", "small"), strict=False):
             resident = Resident(model=model, footprint_mib=MODELS[model])
             self._see(name, residents=(resident,), ready=True)
@@ -186,6 +187,8 @@ class Cluster(Hands):
                 changed = {"slots": slots, "max_concurrent": cap, "interactive_reserve": reserve}
                 self.configs[name] = replace(self.configs[name], **changed)
                 self._configure()
+            case "group":
+                self._regroup(cap=limits[1] or None, outside=name if model == "tiny" else "")
             case "pause" | "resume":
                 state = AdmissionState.PAUSED if change == "pause" else AdmissionState.OPEN
                 admission = Admission(state=state, since=self.clock.at)

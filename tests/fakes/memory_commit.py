@@ -12,7 +12,7 @@ from scheduler.core.ledger import (
     WaitChange,
 )
 from scheduler.core.line import told_of
-from scheduler.core.placement.caps import is_below_own_cap
+from scheduler.core.placement.caps import is_below_own_cap, is_group_full
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, LoadUnderWay, Ticket, TicketState, intent_key
 from tests.fakes.memory_books import Books, call_of_ticket, call_of_waiter, is_delivered, load_key
@@ -109,7 +109,9 @@ def _place_refusal(
     request = CallRequest(agent=ticket.agent, candidates=(), priority=ticket.priority)
     if len(server.counted(request, server.tickets_of.get(ticket.model, ()))) >= server.slots:
         return Refusal.NO_SLOT
-    return None if is_below_own_cap(server=server, request=request) else Refusal.CAP_REACHED
+    if not is_below_own_cap(server=server, request=request):
+        return Refusal.CAP_REACHED
+    return Refusal.GROUP_FULL if is_group_full(snapshot=snapshot, server=server, request=request) else None
 
 
 def _load_refusal(snapshot: ClusterSnapshot, server: Server, load: LoadUnderWay) -> Refusal | None:

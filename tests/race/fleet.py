@@ -1,4 +1,4 @@
-"""The fleet that the race is about: three small servers, four models, short leases, and engines that are sets in Redis.
+"""The fleet that the race is about: four small servers, four models, short leases, and engines that are sets in Redis.
 
 An engine holds what was really loaded. It counts each moment at which that is more than its memory.
 """
@@ -8,17 +8,20 @@ from typing import Any
 from redis import Redis as SyncRedis
 from redis.asyncio import Redis
 
+from providers.core.specs import ResourceGroup
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.ledger import ServerConfig
 
 SIZES = {"a": 15, "b": 20, "c": 25, "d": 40}
-TOTAL = {"gpu-1": 60, "gpu-2": 60, "gpu-3": 45}
+TOTAL = {"gpu-1": 60, "gpu-2": 60, "gpu-3": 45, "gpu-4": 45}
 CONFIG = SchedulerConfig(
     ticket_lease_s=1.5, waiter_lease_s=4.0, runner_lease_s=1.0, plan_limit_s=2.0, intent_limit_s=2.0, load_block_s=0.1
 )
 LONGEST_LEASE_S = 4.0
 KEY, KEY_LIMIT = "km-race", 2
 """A client key that callers of all processes share, and how many tickets it may hold."""
+GROUP = ResourceGroup(name="bus", max_concurrent=2)
+"""Two of the servers share a bus."""
 
 LOAD = """
 redis.call('SADD', KEYS[1], ARGV[1])
@@ -35,7 +38,8 @@ def servers() -> list[ServerConfig]:
     more: dict[str, dict[str, Any]] = {
         "gpu-1": {"slots": 2},
         "gpu-2": {"slots": 2, "max_concurrent": 3, "interactive_reserve": 1},
-        "gpu-3": {"slots": 1},
+        "gpu-3": {"slots": 1, "resource_group": GROUP},
+        "gpu-4": {"slots": 1, "resource_group": GROUP},
     }
     return [ServerConfig(name=n, endpoint=n, total_mib=total, **common, **more[n]) for n, total in TOTAL.items()]
 

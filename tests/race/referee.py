@@ -7,7 +7,7 @@ from typing import Any
 
 from redis import Redis
 
-from scheduler.core.invariants import Violation, check
+from scheduler.core.invariants import Violation, check, places_taken
 from scheduler.core.replica import Replica
 from scheduler.core.server_parts import whole_servers
 from scheduler.stores.journal import read_events
@@ -29,6 +29,7 @@ class Referee:
     endings: dict[str, list[str]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     most_of_key: int = 0
+    most_of_group: int = 0
     cursors: dict[str, str] = field(default_factory=lambda: {"deltas": "-", "journal": "-"})
 
     def read_on(self) -> None:
@@ -53,6 +54,8 @@ class Referee:
         self.replica.apply(version=version, deltas=rows)
         snapshot = self.replica.snapshot(now=float(at))
         self.most_of_key = max(self.most_of_key, *snapshot.key_tickets.values(), 0)
+        held = (ticket for server in snapshot.servers.values() if server.resource_group for ticket in server.tickets)
+        self.most_of_group = max(self.most_of_group, places_taken(held))
         found = check(snapshot)
         self.violations.extend((version, violation) for violation in found)
         for event in read_events(events):

@@ -16,7 +16,7 @@ from redis import Redis
 from scheduler.core.replica import Replica
 from scheduler.stores.ledger import RedisLedger
 from tests.race import claimer
-from tests.race.fleet import CONFIG, KEY_LIMIT, LONGEST_LEASE_S, overfull, servers
+from tests.race.fleet import CONFIG, GROUP, KEY_LIMIT, LONGEST_LEASE_S, overfull, servers
 from tests.race.referee import Referee
 
 SECONDS = float(os.environ.get("KUBEMOOT_RACE_SECONDS", "15"))
@@ -92,6 +92,7 @@ def test_eight_processes_that_are_killed_at_random_never_overcommit_and_lose_nob
     print(f"seed={seed} versions={referee.replica.version} killed={len(arena.killed)} {dict(referee.counts)}")
     assert referee.violations == []
     assert referee.most_of_key == KEY_LIMIT
+    assert referee.most_of_group == GROUP.max_concurrent
     assert too_full == 0
     assert set(ended.values()) <= {0, -signal.SIGTERM}  # the signal: it had not begun yet
     assert referee.lost() == []

@@ -9,6 +9,7 @@ from dataclasses import fields
 import pytest
 from redis import Redis
 
+from providers.core.specs import ResourceGroup
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.gate import Admission, Circuit
 from scheduler.core.ledger import Intent, Plan, ServerConfig, ServerLearned, ServerSeen, Use
@@ -83,7 +84,8 @@ async def test_what_this_layout_holds_is_kept_and_nothing_is_said(
 FORM = {
     "documents": {
         ServerConfig: "name kind endpoint weight total_mib reserve_mib slots max_concurrent interactive_reserve"
-        " context_length can_load call_timeout_s aborts_on_disconnect",
+        " resource_group context_length can_load call_timeout_s aborts_on_disconnect",
+        ResourceGroup: "name max_concurrent",
         ServerSeen: "phase ready since detail residents models observed estimated version probed_at addresses",
         ServerLearned: "load_mib_per_s call_s success_rate blocked_until failures load_problem circuit answered_at",
         Admission: "state reason since by",
@@ -103,7 +105,7 @@ FORM = {
     "keys": {
         "hash": "barrier drain_of fair: footprint held_intent intent load meta on: probed probing progress runner"
         " server:admission server:config server:learned server:seen waiter weight",
-        "set": "line_of: loads: of_key:",
+        "set": "group: line_of: loads: of_key:",
         "sorted set": "age:intent age:plan lease:runner lease:ticket lease:waiter",
         "stream": "deltas journal",
     },

@@ -68,6 +68,7 @@ local function refusal(f, ticket, load)
   end
   if not has_slot(f, ticket) then return 'no-slot' end
   if not is_below_cap(f, ticket) then return 'cap-reached' end
+  if is_group_full(f, ticket) then return 'group-full' end
 end
 
 local function give_back(replaced, plan)

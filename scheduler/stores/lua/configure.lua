@@ -35,6 +35,13 @@ local function clear(server, reason)
   set_barrier(server)
 end
 
+-- Who is in a resource group: what a claim on one of its servers must count.
+local function change_group(server, old, new)
+  local before, after = old and some(old.resource_group), new and some(new.resource_group)
+  if before then redis.call('SREM', key('group:' .. before.name), server) end
+  if after then redis.call('SADD', key('group:' .. after.name), server) end
+end
+
 local function write(server, raw)
   local old, new = get('server:config', server), cjson.decode(raw)
   local same = old and old.kind == new.kind and old.endpoint == new.endpoint
@@ -49,12 +56,14 @@ local function write(server, raw)
       put_part('admission', server, {state = 'open', reason = '', since = NOW, by = 'operator'})
     end
   end
+  change_group(server, old, new)
   put_part('config', server, new, raw)
   emit('server_changed', {server = server, reason = old and 'configured' or 'registered'})
 end
 
 local function forget(server)
   clear(server, 'server-gone')
+  change_group(server, get('server:config', server))
   for _, part in ipairs({'config', 'seen', 'learned', 'admission'}) do remove('server:' .. part, server) end
   redis.call('HDEL', key('probing'), server)
   remove('server', server) -- only a delta: nothing is stored under this name

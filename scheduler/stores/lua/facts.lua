@@ -68,15 +68,56 @@ local function stand(server, without)
   return stands[server]
 end
 
+-- What stands on all servers of a resource group: how many places in all, and how many of each text. Read once for each
+-- group that a claim of the step asks about, then kept up; where no claim asks, nothing is looked up for it.
+local crowds = {}
+
+local function read_crowd(group, without)
+  local crowd = {all = 0, places = {}}
+  for _, server in ipairs(members('group:' .. group)) do
+    for id, raw in pairs(places_on(server)) do
+      if id ~= without then
+        crowd.all = crowd.all + 1
+        count(crowd, 'places', raw, 1)
+      end
+    end
+  end
+  return crowd
+end
+
+local function crowd_of(group, without)
+  if without then return read_crowd(group, without) end
+  crowds[group] = crowds[group] or read_crowd(group)
+  return crowds[group]
+end
+
+local function group_of(server)
+  local config = get('server:config', server)
+  local group = config and some(config.resource_group)
+  return group and group.name
+end
+
+local function add_to_crowd(ticket, more)
+  if next(crowds) == nil then return end
+  local group = group_of(ticket.server)
+  local crowd = group and crowds[group]
+  if crowd then
+    crowd.all = crowd.all + more
+    count(crowd, 'places', pack_place(ticket), more)
+  end
+end
+
 local function join_stand(ticket)
   local f = stands[ticket.server]
   if f then add_places(f, pack_place(ticket), 1) end
+  add_to_crowd(ticket, 1)
 end
 
 -- What a ticket with victims kept from counting, others may do too: that is read anew.
 on_drop(function(ticket)
   local f = stands[ticket.server]
   if f and #ticket.evicts == 0 then add_places(f, pack_place(ticket), -1) else stands[ticket.server] = nil end
+  add_to_crowd(ticket, -1)
 end)
 
 local function forget_stand(server) stands[server] = nil end
@@ -199,4 +240,18 @@ local function is_below_cap(f, asking)
   end
   if all >= cap then return false end
   return asking.priority ~= 'background' or background < cap - f.config.interactive_reserve
+end
+
+-- Places held for the asking agent are lent to it here too, wherever in the group.
+local function is_group_full(f, asking)
+  local group = some(f.config.resource_group)
+  if group == nil then return false end
+  local crowd = crowd_of(group.name, f.without)
+  local taken = crowd.all
+  if taken < group.max_concurrent then return false end
+  for raw, number in pairs(crowd.places) do
+    local place = unpack_place(raw)
+    if not is_running(place) and place.agent == asking.agent then taken = taken - number end
+  end
+  return taken >= group.max_concurrent
 end
