@@ -76,6 +76,7 @@ def _server(namespace: str, name: str, spec: Mapping[str, Any]) -> ServerSpec:
         resource_group=resource_group_of(namespace=namespace, spec=spec),
         call_timeout_s=scheduling.get("callTimeoutSeconds", 600),
         aborts_on_disconnect=scheduling.get("abortsOnDisconnect", True),
+        quarantine_on_ambiguous=scheduling.get("quarantineOnAmbiguous", False),
         telemetry_url=spec.get("telemetry", {}).get("url"),
     )
 

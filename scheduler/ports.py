@@ -1,10 +1,10 @@
 """What the services need from the world, as Protocols. Drivers implement them; fakes are held to the same contracts."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from scheduler.core.calls import AgentOffer, AgentProfile
-from scheduler.core.gate import Admission, AdmissionState
+from scheduler.core.gate import Admission, States
 from scheduler.core.ledger import (
     Change,
     Committed,
@@ -95,12 +95,13 @@ class Ledger(Protocol):
         ...
 
     async def admission_set(
-        self, *, server: str, admission: Admission, when: Collection[AdmissionState] = (), trial: bool = False
+        self, *, server: str, admission: Admission, when: States = (), since: float | None = None, trial: bool = False
     ) -> bool:
         """Let calls be placed on a server, or keep them away, from `admission.since` on; say whether that is news.
 
-        `when` are the states it must be in for that; none: whichever it is in. What an operator said, the system
-        (`admission.by`) leaves as it is. `trial`: it opens for a single call first, as after a rest of its circuit.
+        `when` are the states it must be in for that, `since` is since when; none: whichever. What an operator said, the
+        system (`admission.by`) leaves as it is. `trial`: it opens for a single call first, as after a rest of its
+        circuit. Whoever was granted a place on a server that is taken out, and has not got it yet, waits again.
 
         Raises:
             UnknownServer: no such server.

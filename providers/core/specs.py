@@ -36,6 +36,7 @@ class ServerSpec:
     resource_group: ResourceGroup | None = None
     call_timeout_s: float = 600
     aborts_on_disconnect: bool = True
+    quarantine_on_ambiguous: bool = False
     telemetry_url: str | None = None
 
 

@@ -17,7 +17,8 @@ class AttemptOutcome(StrEnum):
     """How an attempt ended.
 
     `refused` is a no to what was asked: by the engine, or because nothing could ever serve it. `cancelled_queued`,
-    `queue_timeout`, `queue_full` and `queue_cleared` never contacted a server. `expired`: it lost its place.
+    `queue_timeout`, `queue_full` and `queue_cleared` never contacted a server; neither did `quarantined`: its server
+    was taken out before anything was sent. `expired`: it lost its place.
     """
 
     OK = "ok"
@@ -29,6 +30,7 @@ class AttemptOutcome(StrEnum):
     QUEUE_TIMEOUT = "queue_timeout"
     QUEUE_FULL = "queue_full"
     QUEUE_CLEARED = "queue_cleared"
+    QUARANTINED = "quarantined"
     EXPIRED = "expired"
 
 
@@ -37,6 +39,7 @@ ENDS = {
     CallEnd.ERROR: AttemptOutcome.ERROR,
     CallEnd.REFUSED: AttemptOutcome.REFUSED,
     CallEnd.TRUNCATED: AttemptOutcome.TRUNCATED,
+    CallEnd.UNSENT: AttemptOutcome.QUARANTINED,
 }
 ASIDE = {
     "queue-full": AttemptOutcome.QUEUE_FULL,

@@ -1,5 +1,6 @@
 """Whether a server takes calls, health, memory and slots aside: what was said of it, and its circuit."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,6 +17,9 @@ class AdmissionState(StrEnum):
     QUARANTINED = "quarantined"
 
 
+States = Collection[AdmissionState]
+
+
 class AdmissionBy(StrEnum):
     """Who said so. What an operator said, the system never changes."""
 
@@ -23,19 +27,45 @@ class AdmissionBy(StrEnum):
     SYSTEM = "system"
 
 
+class QuarantineCause(StrEnum):
+    """What the system took a server out for.
+
+    All but `silent` are ends of a call after which nobody knows whether the engine still works on it: it timed out
+    after it was sent, its connection was lost, its answer had no final mark, or whoever held it is gone.
+    """
+
+    SILENT = "silent"
+    AMBIGUOUS_TIMEOUT = "ambiguous_timeout"
+    AMBIGUOUS_TRANSPORT = "ambiguous_transport"
+    INCOMPLETE_RESPONSE = "incomplete_response"
+    WORKER_TERMINATED = "worker_terminated"
+
+
+AMBIGUOUS = frozenset(QuarantineCause) - {QuarantineCause.SILENT}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """Whether calls may be placed on a server: since when, why (in words), and who said so."""
+    """Whether calls may be placed on a server: since when, why (in words), and who said so.
+
+    `cause` is what the system took it out for; None for all else.
+    """
 
     state: AdmissionState = AdmissionState.OPEN
     reason: str = ""
     since: float = 0.0
     by: AdmissionBy = AdmissionBy.OPERATOR
+    cause: QuarantineCause | None = None
 
     @property
     def is_open(self) -> bool:
         """Say whether calls may be placed."""
         return self.state is AdmissionState.OPEN
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Say whether the system took it out because nobody knew what its engine was at work on."""
+        return self.state is AdmissionState.QUARANTINED and self.cause in AMBIGUOUS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from providers.core.specs import ResourceGroup
-from scheduler.core.gate import Admission, Circuit
+from scheduler.core.gate import Admission, Circuit, QuarantineCause
 from scheduler.core.resident import Resident
 from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
 
@@ -17,7 +17,8 @@ from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
 class ServerConfig:
     """What an operator said about a server (`ModelServer.spec`), as far as scheduling needs it.
 
-    `aborts_on_disconnect` False: the engine works on when a client leaves.
+    `aborts_on_disconnect` False: the engine works on when a client leaves. `quarantine_on_ambiguous`: it is taken out
+    when nobody knows whether its engine still works on a call.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ServerConfig:
     can_load: bool = True
     call_timeout_s: float = 600.0
     aborts_on_disconnect: bool = True
+    quarantine_on_ambiguous: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,8 +221,9 @@ class Settled:
 class CallEnd(StrEnum):
     """How a call ended at the engine.
 
-    `refused` is the engine's no to what the caller asked, `cancelled` a caller that left: neither says anything bad
-    about the server. `truncated` is an answer without its end.
+    `refused` is the engine's no to what the caller asked, `cancelled` a caller that left, `unsent` a place given back
+    because its server was taken out meanwhile: none says anything bad about the server. `truncated` is an answer
+    without its end.
     """
 
     OK = "ok"
@@ -228,6 +231,7 @@ class CallEnd(StrEnum):
     REFUSED = "refused"
     TRUNCATED = "truncated"
     CANCELLED = "cancelled"
+    UNSENT = "unsent"
 
 
 class Lesson(StrEnum):
@@ -240,7 +244,10 @@ class Lesson(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a call ended, as its caller tells it. None: it did not say. `status` is the engine's, over HTTP."""
+    """How a call ended, as its caller tells it. None: it did not say. `status` is the engine's, over HTTP.
+
+    `ambiguity`: nobody knows whether the engine still works on it, and why.
+    """
 
     ok: bool
     prompt_tokens: int | None = None
@@ -248,6 +255,7 @@ class Outcome:
     end: CallEnd | None = None
     status: int | None = None
     first_byte_at: float | None = None
+    ambiguity: QuarantineCause | None = None
 
     @property
     def lesson(self) -> Lesson:

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from providers.core.specs import ResourceGroup
-from scheduler.core.gate import Admission, AdmissionBy, AdmissionState, Circuit
+from scheduler.core.gate import Admission, AdmissionBy, AdmissionState, Circuit, QuarantineCause
 from scheduler.core.ledger import Intent, Plan, ServerConfig, ServerLearned, ServerRecord, ServerSeen, Use
 from scheduler.core.snapshot import Resident
 from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticket, TicketState, Waiter
@@ -67,7 +67,7 @@ def server_record(doc: Mapping[str, Any]) -> ServerRecord:
         learned = _plain(ServerLearned, learned, blocked_until=dict, failures=dict, circuit=_circuit)
     admission = doc.get("admission") or Admission()
     if not isinstance(admission, Admission):
-        admission = _plain(Admission, admission, state=AdmissionState, by=AdmissionBy)
+        admission = _plain(Admission, admission, state=AdmissionState, by=AdmissionBy, cause=_cause)
     return ServerRecord(config=config, seen=seen, learned=learned, admission=admission)
 
 
@@ -161,6 +161,10 @@ def _residents(items: Iterable[Mapping[str, Any]]) -> tuple[Resident, ...]:
 
 def _group(item: Mapping[str, Any] | None) -> ResourceGroup | None:
     return None if item is None else _plain(ResourceGroup, item)
+
+
+def _cause(name: str | None) -> QuarantineCause | None:
+    return None if name is None else QuarantineCause(name)
 
 
 def _circuit(item: Mapping[str, Any]) -> Circuit:

@@ -4,14 +4,13 @@ House rules: nothing that runs is touched; a pause sends nobody away; each step 
 hears at once where it waits now.
 """
 
-from collections.abc import Collection
 from contextlib import suppress
 from itertools import islice
 
 from scheduler.core.admission.clearing import cleared
 from scheduler.core.admission.wedge import is_watched, steps
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.gate import Admission, AdmissionState
+from scheduler.core.gate import Admission, AdmissionState, States
 from scheduler.ports import Effects, Ledger, UnknownServer
 from scheduler.services.cycle import run_cycle
 
@@ -44,7 +43,7 @@ async def endpoint_open(
     effects: Effects,
     config: SchedulerConfig,
     server: str,
-    when: Collection[AdmissionState],
+    when: States,
     now: float,
 ) -> bool:
     """Place calls on a server again that is in one of these states; False where it is in none of them.
@@ -95,7 +94,7 @@ async def _set(
     config: SchedulerConfig,
     server: str,
     admission: Admission,
-    when: Collection[AdmissionState] = (),
+    when: States = (),
 ) -> bool:
     changed = await ledger.admission_set(server=server, admission=admission, when=when)
     if changed:

@@ -1,10 +1,10 @@
 """Doing to an endpoint what an operator asked for by its name."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.gate import AdmissionState
+from scheduler.core.gate import AdmissionState, States
 from scheduler.core.operator_steps import Step
 from scheduler.ports import Effects, Ledger
 from scheduler.services.admission import endpoint_close, endpoint_open, queue_clear
@@ -14,7 +14,7 @@ CLOSING: Mapping[Step, AdmissionState] = {
     Step.DRAIN: AdmissionState.DRAINING,
     Step.QUARANTINE: AdmissionState.QUARANTINED,
 }
-OPENING: Mapping[Step, Collection[AdmissionState]] = {
+OPENING: Mapping[Step, States] = {
     Step.RESUME: (AdmissionState.PAUSED, AdmissionState.DRAINING),
     Step.CLEAR_QUARANTINE: (AdmissionState.QUARANTINED,),
 }

@@ -72,4 +72,5 @@ def _config(server: ServerSpec) -> ServerConfig:
         can_load=server.kind in LOADS_ON_DEMAND,
         call_timeout_s=server.call_timeout_s,
         aborts_on_disconnect=server.aborts_on_disconnect,
+        quarantine_on_ambiguous=server.quarantine_on_ambiguous,
     )

@@ -11,7 +11,7 @@ from scheduler.stores.link import Link
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 8
+LAYOUT = 9
 PAGE = 1000
 
 

@@ -1,13 +1,13 @@
 """The ledger in Redis. Every method is one script; what it did comes back as deltas for this process's replica."""
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from scheduler.core import ledger_docs as docs
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.gate import Admission, AdmissionState
+from scheduler.core.gate import Admission, States
 from scheduler.core.ledger import (
     Change,
     Committed,
@@ -122,11 +122,12 @@ class RedisLedger:
         return bool(await self._step("probe_end", server, probe, docs.to_text(seen), now=seen.probed_at))
 
     async def admission_set(
-        self, *, server: str, admission: Admission, when: Collection[AdmissionState] = (), trial: bool = False
+        self, *, server: str, admission: Admission, when: States = (), since: float | None = None, trial: bool = False
     ) -> bool:
         """Let calls be placed on a server, or keep them away; say whether that changed anything."""
-        told = (server, docs.to_text(admission), "1" if trial else "", *sorted(state.value for state in when))
-        changed = int(await self._step("admission_set", *told, now=admission.since))
+        told = (server, docs.to_text(admission), "1" if trial else "", "" if since is None else repr(since))
+        states = sorted(state.value for state in when)
+        changed = int(await self._step("admission_set", *told, *states, now=admission.since))
         if changed < 0:
             raise UnknownServer(server)
         return bool(changed)

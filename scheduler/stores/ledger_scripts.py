@@ -7,7 +7,11 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent / "lua"
 SHARED = ("prelude", "moves")
-BEFORE = {"commit": ("facts", "learning")}
+BEFORE = {
+    "commit": ("facts", "learning", "quarantine"),
+    "reap": ("quarantine",),
+    "admission_set": ("quarantine",),
+}
 """What only some scripts need: a script makes everything before it anew with each call."""
 
 

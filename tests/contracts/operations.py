@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from providers.core.specs import ResourceGroup
-from scheduler.core.gate import Admission, AdmissionBy, AdmissionState
+from scheduler.core.gate import Admission, AdmissionBy, AdmissionState, QuarantineCause
 from scheduler.core.ledger import (
     CallEnd,
     DrainChange,
@@ -88,6 +88,7 @@ class Player(Hand):
                 interactive_reserve=1,
                 resource_group=ResourceGroup(name="bus", max_concurrent=4 + a // 4),
                 weight=100 + b,
+                quarantine_on_ambiguous=name == "gpu-2",
             )
             for name in SERVERS
         ]
@@ -176,7 +177,9 @@ class Player(Hand):
 
     async def release(self, a: int, b: int, *_: int) -> Any:
         """Give a ticket back."""
-        outcome = Outcome(ok=b > 2, prompt_tokens=b, end=(None, CallEnd.ERROR, CallEnd.REFUSED)[b % 3])
+        ambiguity = QuarantineCause.AMBIGUOUS_TIMEOUT if b == 1 else None
+        end = (None, CallEnd.ERROR, CallEnd.REFUSED)[b % 3]
+        outcome = Outcome(ok=b > 2, prompt_tokens=b, end=end, ambiguity=ambiguity)
         return await self.ledger.release(ticket=self._ticket(a), outcome=outcome, now=self.now())
 
     async def left(self, a: int, *_: int) -> Any:
@@ -245,9 +248,12 @@ class Player(Hand):
     async def admit(self, a: int, b: int, c: int, d: int, _: int) -> Any:
         """Keep calls from a server, or let them come again."""
         state = AdmissionState.OPEN if b < 3 else list(AdmissionState)[b - 2]
-        admission = Admission(state=state, since=self.now(), by=list(AdmissionBy)[c % 2])
+        server = SERVERS[a % 2]
+        cause = QuarantineCause.SILENT if d == 3 and state is AdmissionState.QUARANTINED else None
+        admission = Admission(state=state, since=self.now(), by=list(AdmissionBy)[c % 2], cause=cause)
         when = (AdmissionState.PAUSED,) if d == 1 else ()
-        return await self.ledger.admission_set(server=SERVERS[a % 2], admission=admission, when=when, trial=d == 2)
+        since = self.ledger.replica.servers[server].admission.since if d > 3 else None
+        return await self.ledger.admission_set(server=server, admission=admission, when=when, since=since, trial=d == 2)
 
     async def probe_begin(self, a: int, *_: int) -> Any:
         """Begin a probe whose answer comes late."""

@@ -250,6 +250,7 @@ async def test_the_journal_tells_a_calls_whole_story(world: World) -> None:
         "end": "ok",
         "status": 200,
         "first_byte_at": 1003.5,
+        "ambiguity": None,
     }
 
 

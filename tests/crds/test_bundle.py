@@ -44,6 +44,7 @@ def test_kinds_may_be_mixed_and_every_write_holds_its_defaults():
                     "interactiveReserve": 0,
                     "callTimeoutSeconds": 600,
                     "abortsOnDisconnect": True,
+                    "quarantineOnAmbiguous": False,
                 },
             },
         ),
@@ -104,7 +105,8 @@ def test_an_unknown_field_is_refused_with_its_path_and_what_is_known():
             9,
             "spec.scheduling.futureField",
             "is no field of ModelServer v1alpha1; known here: memoryMiB, reserveMiB, weight, maxParallel, "
-            "contextLength, maxConcurrent, interactiveReserve, callTimeoutSeconds, abortsOnDisconnect",
+            "contextLength, maxConcurrent, interactiveReserve, callTimeoutSeconds, abortsOnDisconnect, "
+            "quarantineOnAmbiguous",
         ),
         (
             10,

@@ -115,6 +115,7 @@ def test_a_rule_that_cannot_be_meant_is_refused_with_its_path(rules, field, mess
         ("maxConcurrent: 0", "must be 1 or more"),
         ("weight: -1", 'must be a number such as 1 or 0.5, not "-1"'),
         ("abortsOnDisconnect: no", "must be true or false, not no"),
+        ("quarantineOnAmbiguous: 1", "must be true or false, not 1"),
         ("memoryMiB: 10, reserveMiB: 10", "has a reserveMiB of 10, which leaves nothing of memoryMiB 10"),
         (
             "maxConcurrent: 2, interactiveReserve: 3",

@@ -1,12 +1,12 @@
 """The ledger in memory, for tests: the same port, one process, a clock that tests move."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from scheduler.core import ledger_docs as docs
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.gate import Admission, AdmissionState
+from scheduler.core.gate import Admission, States
 from scheduler.core.ledger import (
     Change,
     Committed,
@@ -26,9 +26,10 @@ from scheduler.ports import LineFull, TicketGone
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.memory_books import Books, call_of_ticket, call_of_waiter, is_delivered, load_key, owner_of
 from tests.fakes.memory_commit import apply_change
+from tests.fakes.memory_gate import admission_set, doubt
 from tests.fakes.memory_learning import learn
 from tests.fakes.memory_loads import load_done, load_failed
-from tests.fakes.memory_upkeep import admission_set, configure, reap
+from tests.fakes.memory_upkeep import configure, reap
 
 
 class MemoryLedger:
@@ -108,10 +109,10 @@ class MemoryLedger:
         return True
 
     async def admission_set(
-        self, *, server: str, admission: Admission, when: Collection[AdmissionState] = (), trial: bool = False
+        self, *, server: str, admission: Admission, when: States = (), since: float | None = None, trial: bool = False
     ) -> bool:
         """Let calls be placed on a server, or keep them away; say whether that changed anything."""
-        return admission_set(self._begin(admission.since), server, admission, when=when, trial=trial)
+        return admission_set(self._begin(admission.since), server, admission, when=when, since=since, trial=trial)
 
     async def enqueue(self, *, waiter: Waiter) -> tuple[Waiter, int]:
         """Add a waiter; give it back with its fair-queueing tag, and the version before it was added."""
@@ -204,6 +205,8 @@ class MemoryLedger:
         books.emit("released", event)
         if plan is not None:
             books.drop_plan(plan, "released")
+        if is_delivered(known) and outcome.ambiguity is not None:
+            doubt(books, known.server, outcome.ambiguity)
         books.finish()
         return True
 

@@ -1,12 +1,11 @@
 """Bringing configuration into the books, and ending what has outlived its lease."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
-from scheduler.core.gate import Admission, AdmissionBy, AdmissionState
+from scheduler.core.gate import Admission, AdmissionState, QuarantineCause
 from scheduler.core.ledger import Reaped, ServerConfig, ServerLearned, ServerRecord, ServerSeen
-from scheduler.ports import UnknownServer
 from tests.fakes.memory_books import Books, call_of_ticket, is_delivered
+from tests.fakes.memory_gate import doubt
 
 
 def configure(
@@ -33,27 +32,6 @@ def configure(
     changed = books.is_changed
     books.finish()
     return changed
-
-
-def admission_set(books: Books, server: str, new: Admission, *, when: Collection[AdmissionState], trial: bool) -> bool:
-    """Let calls be placed on a server, or keep them away; say whether that changed anything."""
-    record = books.rows.servers.get(server)
-    if record is None:
-        raise UnknownServer(server)
-    old = record.admission
-    is_anothers = new.by is AdmissionBy.SYSTEM and not old.is_open and old.by is not AdmissionBy.SYSTEM
-    is_same = (new.state, new.reason) == (old.state, old.reason)
-    if is_anothers or is_same or (when and old.state not in when):
-        return False
-    books.put("server", server, replace(record, admission=new))
-    if trial:
-        circuit = record.learned.circuit
-        opened_at = books.now if circuit.opened_at is None else circuit.opened_at
-        openings = max(circuit.openings, 1)
-        books.put_circuit(server, openings=openings, opened_at=opened_at, rests_until=books.now)
-    books.emit("admission", {"server": server, "state": new.state, "reason": new.reason, "by": new.by})
-    books.finish()
-    return True
 
 
 def reap(books: Books) -> Reaped:
@@ -140,3 +118,5 @@ def _lapse(books: Books, key: str) -> None:
     books.emit("lapsed", call_of_ticket(ticket), reason="lease")
     if plan is not None:
         books.drop_plan(plan, "lapsed")
+    if is_delivered(ticket):
+        doubt(books, ticket.server, QuarantineCause.WORKER_TERMINATED)

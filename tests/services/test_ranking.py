@@ -245,7 +245,7 @@ def test_weights_count_once_an_operator_gives_one():
 
 def test_servers_and_footprints_come_as_the_scheduler_needs_them():
     figures = "memoryMiB: 24576, reserveMiB: 1024, weight: 50, maxParallel: 2, maxConcurrent: 3, interactiveReserve: 1"
-    figures += ", abortsOnDisconnect: false"
+    figures += ", abortsOnDisconnect: false, quarantineOnAmbiguous: true"
     apply(
         bundle(
             server("gpu-1", endpoint="http://GPU-1:11434/v1/", spec=f"  scheduling: {{{figures}}}\n"),
@@ -263,4 +263,5 @@ def test_servers_and_footprints_come_as_the_scheduler_needs_them():
     assert (gpu.slots, gpu.max_concurrent, gpu.interactive_reserve, gpu.can_load) == (2, 3, 1, True)
     assert (cloud.slots, cloud.total_mib, cloud.can_load) == (1, None, False)
     assert (gpu.aborts_on_disconnect, cloud.aborts_on_disconnect) == (False, True)
+    assert (gpu.quarantine_on_ambiguous, cloud.quarantine_on_ambiguous) == (True, False)
     assert async_to_sync(catalog.footprints)() == {"m": 200}

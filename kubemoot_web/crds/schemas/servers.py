@@ -72,6 +72,13 @@ class Scheduling(Schema):
             "the engine ends, callTimeoutSeconds at the most"
         ),
     ] = True
+    quarantine_on_ambiguous: Annotated[
+        Flag,
+        Field(
+            description="whether the server is taken out when nobody knows if its engine still works on a call, until "
+            "a probe finds it idle"
+        ),
+    ] = False
 
     @model_validator(mode="after")
     def _leaves_something(self) -> Self:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.gate import Admission, AdmissionBy, AdmissionState
+from scheduler.core.gate import Admission, AdmissionBy, AdmissionState, QuarantineCause
 from scheduler.core.ledger import ServerRecord
 from scheduler.core.messages.admission import fell_silent
 from scheduler.core.replica import Replica
@@ -54,7 +54,7 @@ def steps(*, replica: Replica, progress: Mapping[str, float], config: SchedulerC
         elif _is_own(record):
             if alive_at > said.since:
                 yield Step(server=name, admission=_admission(AdmissionState.OPEN, now=now))
-            elif now - said.since >= config.circuit_rest_s and not _is_at_work(replica, name):
+            elif now - said.since >= config.circuit_rest_s and not is_at_work(replica=replica, name=name):
                 yield Step(server=name, admission=_admission(AdmissionState.OPEN, now=now), trial=True)
 
 
@@ -71,14 +71,17 @@ def _alive_at(*, record: ServerRecord, tickets: tuple[Ticket, ...], progress: Ma
 
 
 def _is_own(record: ServerRecord) -> bool:
-    """Say whether the system took a server out."""
-    return record.admission.state is AdmissionState.QUARANTINED and record.admission.by is AdmissionBy.SYSTEM
+    """Say whether a server was taken out for its silence."""
+    said = record.admission
+    return said.state is AdmissionState.QUARANTINED and said.cause is QuarantineCause.SILENT
 
 
-def _is_at_work(replica: Replica, name: str) -> bool:
+def is_at_work(*, replica: Replica, name: str) -> bool:
+    """Say whether any call or load stands on a server. A place held for a call to come does not."""
     calls = any(ticket.state is not TicketState.PLANNED for ticket in replica.tickets_on(name))
     return calls or any(load.server == name for load in replica.loads.values())
 
 
 def _admission(state: AdmissionState, *, now: float, reason: str = "") -> Admission:
-    return Admission(state=state, reason=reason, since=now, by=AdmissionBy.SYSTEM)
+    cause = None if state is AdmissionState.OPEN else QuarantineCause.SILENT
+    return Admission(state=state, reason=reason, since=now, by=AdmissionBy.SYSTEM, cause=cause)

@@ -13,6 +13,7 @@ OUTCOMES = {
     AttemptOutcome.QUEUE_TIMEOUT: "waited to its limit",
     AttemptOutcome.QUEUE_FULL: "the line was full",
     AttemptOutcome.QUEUE_CLEARED: "the line was cleared",
+    AttemptOutcome.QUARANTINED: "its server was taken out before it was sent",
     AttemptOutcome.EXPIRED: "lost its place",
 }
 

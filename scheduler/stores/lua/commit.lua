@@ -232,6 +232,7 @@ local function release(id, lesson, said)
   end
   emit_of('released', ticket, told)
   if plan then drop_plan(plan, 'released') end
+  if is_delivered(ticket) and some(told.ambiguity) then doubt(ticket.server, told.ambiguity) end
   return 'released'
 end
 

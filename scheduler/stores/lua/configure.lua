@@ -53,7 +53,7 @@ local function write(server, raw)
     -- What an operator said holds for whatever stands there; how an engine behaved is of another one.
     local admission = get('server:admission', server)
     if admission and admission.state == 'quarantined' then
-      put_part('admission', server, {state = 'open', reason = '', since = NOW, by = 'operator'})
+      put_part('admission', server, {state = 'open', reason = '', since = NOW, by = 'operator', cause = null})
     end
   end
   change_group(server, old, new)

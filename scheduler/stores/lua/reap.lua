@@ -24,6 +24,7 @@ for _, id in ipairs(due('lease:ticket', CLOCK)) do
     if is_delivered(ticket) then count_use('use', ticket.model, NOW, 0) end
     emit_of('lapsed', ticket, {reason = 'lease'})
     if plan then drop_plan(plan, 'lapsed') end
+    if is_delivered(ticket) then doubt(ticket.server, 'worker_terminated') end
     counted.tickets = counted.tickets + 1
   end
 end

@@ -6,7 +6,7 @@ import pytest
 
 from scheduler.core.admission.wedge import Step, is_watched, steps
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.gate import Admission, AdmissionBy, AdmissionState
+from scheduler.core.gate import AMBIGUOUS, Admission, AdmissionBy, AdmissionState, QuarantineCause
 from scheduler.core.ledger import CallEnd, Outcome, ServerConfig, ServerLearned, ServerRecord
 from scheduler.core.ledger_docs import to_doc
 from scheduler.core.replica import Replica
@@ -20,8 +20,10 @@ ACTIVE = TicketState.ACTIVE
 FAILED = Outcome(ok=False, end=CallEnd.ERROR)
 
 
-def said(state: str = "open", *, by: str = "system", since: float = 0.0) -> Admission:
-    return Admission(state=AdmissionState(state), since=since, by=AdmissionBy(by))
+def said(
+    state: str = "open", *, by: str = "system", since: float = 0.0, cause: QuarantineCause | None = None
+) -> Admission:
+    return Admission(state=AdmissionState(state), since=since, by=AdmissionBy(by), cause=cause)
 
 
 def replica(
@@ -92,7 +94,8 @@ def test_who_was_taken_back_by_an_operator_is_believed_for_one_more_silence():
     assert found(replica(*ONE, admission=said(by="operator", since=NOW - 61)), t1=300) == OUT
 
 
-TAKEN = said("quarantined", since=NOW - 100)
+SILENCE = QuarantineCause.SILENT
+TAKEN = said("quarantined", since=NOW - 100, cause=SILENCE)
 BACK, TRIED = [("open", False)], [("open", True)]
 BACK_IN = [
     ("still silent", ONE, {}, {"t1": 300}, []),
@@ -113,7 +116,15 @@ def test_a_server_that_was_taken_out_comes_back_by_a_sign_of_life_or_empty_for_a
 
 
 def test_an_empty_one_rests_first():
-    assert found(replica(admission=said("quarantined", since=NOW - 9.9))) == []
+    assert found(replica(admission=said("quarantined", since=NOW - 9.9, cause=SILENCE))) == []
+
+
+@pytest.mark.parametrize("cause", sorted(AMBIGUOUS))
+def test_one_that_was_taken_out_in_doubt_is_not_let_back_in_for_its_silence(cause):
+    """A-28: what ends a silence does not tell what an engine still works on."""
+    made = replica(admission=said("quarantined", since=NOW - 500, cause=cause), answered_at=NOW - 1)
+
+    assert (found(made), is_watched(replica=made, config=CONFIG, now=NOW)) == ([], False)
 
 
 def test_the_reason_is_said_in_words():
@@ -126,6 +137,7 @@ def test_the_reason_is_said_in_words():
             reason="2 calls are at work here and nothing came for 70 s, although the server answers probes",
             since=NOW,
             by=AdmissionBy.SYSTEM,
+            cause=QuarantineCause.SILENT,
         ),
     )
 
