@@ -30,7 +30,8 @@ class ServerEventRecord:
     """One thing that happened on a server, as history keeps it. Times are Unix seconds.
 
     `agent` and `call` are whom a load began for; `until` is how long a model rests after a load that failed, or the
-    server after its calls did; `phase` and `residents` are what a probe found; of an admission, `phase` is its state.
+    server after its calls did; `phase` and `residents` are what a probe found; of an admission, `phase` is its state,
+    and `detail` why in words, or what left it in doubt.
     """
 
     server: str
@@ -125,7 +126,7 @@ def _gate(event: Event, at: float) -> ServerEventRecord:
         server=event["server"],
         kind=ServerEventKind(event["type"]),
         at=at,
-        detail=event.get("reason") or "",
+        detail=event.get("reason") or event.get("cause") or "",
         until=event.get("rests_until"),
         phase=event.get("state") or "",
     )

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 
 from providers.core.engines.base import Trouble
 from providers.core.relaying import RelayAnswer, RelayFailed, RelayRequest
+from scheduler.core.admission.ambiguity import UNENDED, ambiguity_of, lost_by
 from scheduler.core.admission.elsewhere import is_elsewhere, kept_from
 from scheduler.core.admission.retrying import Failure, again, failure_of, read_retry_after
 from scheduler.core.calls import Call
 from scheduler.core.decisions import Reason
+from scheduler.core.gate import AdmissionState
 from scheduler.core.ledger import CallEnd, Outcome, ServerRecord, Settled
 from scheduler.core.types import Ticket
 from scheduler.services.held import Progress
@@ -25,8 +27,6 @@ from scheduler.services.placing import Doors, NoPlace, give_back, place
 
 MOST_WORDS = 64 * 1024
 PATIENCE_FOR_WORDS_S = 1.0
-UNENDED = frozenset({CallEnd.CANCELLED, CallEnd.TRUNCATED})
-"""Ends of a call that are not the engine's own."""
 
 
 class NoAnswer(Exception):
@@ -69,6 +69,7 @@ class RunningCall:
         self._doors = doors
         self._answer = answer
         self._is_over = not first
+        self._trouble: Trouble | None = None
         self._progress = progress
         progress.at = self.first_byte_at
 
@@ -80,8 +81,8 @@ class RunningCall:
         """
         try:
             piece = await self._answer.piece()
-        except RelayFailed:
-            self._is_over = True
+        except RelayFailed as error:
+            self._is_over, self._trouble = True, error.trouble
             raise
         self._is_over = not piece
         self._progress.at = self._doors.now()
@@ -99,7 +100,12 @@ class RunningCall:
             contact=self._answer,
             is_at_work=not self._is_over and outcome.end in UNENDED,
             progress=self._progress,
-            outcome=replace(outcome, status=self.status, first_byte_at=self.first_byte_at),
+            outcome=replace(
+                outcome,
+                status=self.status,
+                first_byte_at=self.first_byte_at,
+                ambiguity=ambiguity_of(end=outcome.end, trouble=self._trouble, is_whole=self._is_over),
+            ),
         )
 
 
@@ -135,6 +141,9 @@ async def call_open(
         left_s = max(deadline - doors.now(), 0.0)
         settled = await place(doors=doors, call=asked, id=attempt_id, wait_s=left_s)
         placed = await _placed(doors=doors, call=id, attempt=attempt, settled=settled)
+        if placed is None:
+            asked, attempt = replace(asked, plan=None), attempt + 1
+            continue
         progress = Progress(at=doors.now(), is_told=is_stream)
         doors.held.hold(ticket=placed.ticket.id, progress=progress, on_lapse=on_lapse)
         on_place(placed)
@@ -165,13 +174,17 @@ async def call_open(
         attempt += 1
 
 
-async def _placed(*, doors: Doors, call: str, attempt: int, settled: Settled) -> Placed:
+async def _placed(*, doors: Doors, call: str, attempt: int, settled: Settled) -> Placed | None:
+    """Look up where a call runs; None, and the place is given back, on a server that was taken out meanwhile."""
     ticket = settled.ticket
     assert ticket is not None
     record = doors.ledger.replica.servers.get(ticket.server)
     if record is None:  # taken out of the configuration in this very moment
         await give_back(doors=doors, ticket=ticket.id, outcome=Outcome(ok=False, end=CallEnd.CANCELLED))
         raise NoPlace(reason=Reason.GPU_CLOSED, model=ticket.model)
+    if record.admission.state is AdmissionState.QUARANTINED:
+        await give_back(doors=doors, ticket=ticket.id, outcome=Outcome(ok=False, end=CallEnd.UNSENT))
+        return None
     copy = next((each for each in record.seen.residents if ticket.model in each.names), None)
     known = None if copy is None else copy.context_length
     return Placed(
@@ -215,7 +228,8 @@ async def _contact(
         outcome = Outcome(ok=False, end=CallEnd.ERROR, status=answer.status)
         return NoAnswer(failure=failure, placed=placed, retry_after_s=wish_s, said=await _words(answer))
     except RelayFailed as error:
-        outcome = Outcome(ok=False, end=CallEnd.ERROR)
+        ambiguity = lost_by(error.trouble) if error.was_sent else None
+        outcome = Outcome(ok=False, end=CallEnd.ERROR, ambiguity=ambiguity)
         is_over = answer is not None and config.aborts_on_disconnect
         return NoAnswer(failure=_failure(error, is_over=is_over), placed=placed)
     finally:

@@ -8,10 +8,12 @@ process that stops gives none of these places back, for nobody would know whethe
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from providers.core.relaying import RelayAnswer, RelayFailed
+from scheduler.core.admission.ambiguity import lost_by
+from scheduler.core.gate import QuarantineCause
 from scheduler.core.ledger import LeftChange, Outcome, ServerConfig
 from scheduler.ports import LedgerUnavailable
 from scheduler.services.held import Progress
@@ -122,10 +124,15 @@ def _leave(doors: Doors, left: _Left) -> None:
 async def _work_on(doors: Doors, left: _Left) -> None:
     with contextlib.suppress(LedgerUnavailable):  # the place is kept all the same, only nobody sees why
         await doors.ledger.commit(changes=[LeftChange(ticket=left.ticket)], now=doors.now())
-    with contextlib.suppress(RelayFailed, TimeoutError):
+    outcome = left.outcome
+    try:
         async with asyncio.timeout(left.limit_s):
             while await left.contact.piece():
                 left.progress.at = doors.now()
+    except TimeoutError:
+        outcome = replace(outcome, ambiguity=QuarantineCause.AMBIGUOUS_TIMEOUT)
+    except RelayFailed as error:
+        outcome = replace(outcome, ambiguity=lost_by(error.trouble))
     left.contact.close()
     doors.held.let_go(ticket=left.ticket)
-    await give_back(doors=doors, ticket=left.ticket, outcome=left.outcome)
+    await give_back(doors=doors, ticket=left.ticket, outcome=outcome)

@@ -1,6 +1,7 @@
 """Keeps the ledger's picture of each server true: who is probed when, and what a probe changes."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from providers.core.addresses import leads_to
@@ -10,11 +11,13 @@ from providers.core.health import Health, HealthPhase, LoadFinished, LoadHung, n
 from providers.core.types import EngineKind, Observation
 from providers.ports import EngineApi, Resolver
 from providers.services.probe import probe_server
+from scheduler.core.admission.ambiguity import doubt_to_end
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.gate import Admission, AdmissionBy
 from scheduler.core.ledger import ServerRecord, ServerSeen
 from scheduler.core.replica import Replica
 from scheduler.core.snapshot import Resident
-from scheduler.ports import Clock, Effects, Ledger
+from scheduler.ports import Clock, Effects, Ledger, UnknownServer
 from scheduler.services.cycle import run_cycle
 from scheduler.services.loads import resident_of
 
@@ -53,7 +56,8 @@ async def server_probe(
 ) -> bool:
     """Probe one server and store what it said, and where its address leads.
 
-    False when another probe of it is under way, or nothing changed.
+    False when another probe of it is under way, or nothing changed. An engine that is found ready ends the doubt
+    whether it still works on a call, where there was one when it was asked.
     """
     record = ledger.replica.servers.get(server)
     if record is None:
@@ -62,8 +66,10 @@ async def server_probe(
     probe = await ledger.probe_begin(server=server, lease_s=config.probe_lease_s, every_s=every_s)
     if probe is None:
         return False
+    asked_at = now()
+    doubt = doubt_to_end(replica=ledger.replica, record=record, now=asked_at)
     result = await probe_server(
-        engine=engine, kind=EngineKind(record.config.kind), endpoint=record.config.endpoint, now=now()
+        engine=engine, kind=EngineKind(record.config.kind), endpoint=record.config.endpoint, now=asked_at
     )
     current = ledger.replica.servers.get(server)
     if current is None or current.config.endpoint != record.config.endpoint:
@@ -72,6 +78,10 @@ async def server_probe(
     found = resolver.addresses(endpoint=record.config.endpoint)
     seen = replace(seen, addresses=leads_to(known=current.seen.addresses, found=found))
     changed = await ledger.probe_end(server=server, probe=probe, seen=seen)
+    if doubt is not None and seen.ready and isinstance(result.outcome, Observation):
+        with suppress(UnknownServer):
+            back = Admission(since=now(), by=AdmissionBy.SYSTEM)
+            changed |= await ledger.admission_set(server=server, admission=back, since=doubt.since)
     if changed:
         await run_cycle(ledger=ledger, effects=effects, config=config, now=now())
     return changed

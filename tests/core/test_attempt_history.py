@@ -102,6 +102,7 @@ ENDS = {
     "the engine failed": (*RUNNING, released(20.0, ok=False, end="error", status=500), END.ERROR),
     "the engine refused what was asked": (*RUNNING, released(20.0, ok=False, end="refused", status=400), END.REFUSED),
     "the answer had no end": (*RUNNING, released(20.0, ok=False, end="truncated"), END.TRUNCATED),
+    "its server was taken out before it was sent": (*RUNNING, released(20.0, ok=False, end="unsent"), END.QUARANTINED),
     "its caller left": (*RUNNING, released(20.0, ok=False, end="cancelled"), END.CANCELLED_RUNNING),
     "an agent said that it went well": (*RUNNING, released(20.0, end=None), END.OK),
     "an agent said that it went wrong": (*RUNNING, released(20.0, ok=False, end=None), END.ERROR),

@@ -28,6 +28,8 @@ SAID = {
     "Paused: no further call is placed here. New fans.": event(K.ADMISSION, phase="paused", detail="new fans"),
     "Being drained: no further call is placed here.": event(K.ADMISSION, phase="draining"),
     "Taken out: no further call is placed here. Wrong.": event(K.ADMISSION, phase="quarantined", detail="wrong"),
+    "Taken out: no further call is placed here. A call timed out here after it was sent, and nobody knows whether the "
+    "engine still works on it.": event(K.ADMISSION, phase="quarantined", detail="ambiguous_timeout"),
     "Taken back: calls are placed here again.": event(K.ADMISSION, phase="open"),
     "Calls failed here: nothing is placed here for a while, then one call tries it.": event(K.CIRCUIT_OPENED),
     "A call was answered well: calls are placed here again.": event(K.CIRCUIT_CLOSED),

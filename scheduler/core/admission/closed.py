@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scheduler.core.admission.ambiguity import work_ends_within_s
 from scheduler.core.decisions import Reason
-from scheduler.core.gate import AdmissionBy, AdmissionState, Circuit
+from scheduler.core.gate import AMBIGUOUS, AdmissionBy, AdmissionState, Circuit
 from scheduler.core.ledger import ServerRecord
 from scheduler.core.messages import admission as messages
 from scheduler.core.placement import fit
@@ -37,10 +38,24 @@ def closed_by(*, record: ServerRecord, server: Server, now: float) -> Closed | N
         case AdmissionState.DRAINING:
             kind = said.state.value if running else "drained"
             sentence = messages.draining(reason=said.reason, running=running)
+        case AdmissionState.QUARANTINED if said.cause in AMBIGUOUS:
+            return _in_doubt(record=record, is_running=bool(running), now=now)
         case AdmissionState.QUARANTINED:
             is_operators = said.by is AdmissionBy.OPERATOR
             kind, sentence = said.state.value, messages.quarantined(reason=said.reason, by_operator=is_operators)
     return Closed(kind=kind, since=said.since, until=None, sentence=sentence)
+
+
+def _in_doubt(*, record: ServerRecord, is_running: bool, now: float) -> Closed:
+    said, rest_s = record.admission, work_ends_within_s(record.config)
+    assert said.cause is not None
+    ends_at = said.since + rest_s
+    return Closed(
+        kind=said.state.value,
+        since=said.since,
+        until=ends_at if now < ends_at and not is_running else None,
+        sentence=messages.in_doubt(cause=said.cause, rest_s=rest_s),
+    )
 
 
 def running_on(server: Server) -> tuple[str, ...]:

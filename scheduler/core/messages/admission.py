@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from scheduler.core.gate import QuarantineCause
 from scheduler.core.messages.wording import listed, seconds
 
 MOST_NAMES = 3
@@ -31,6 +32,25 @@ def quarantined(*, reason: str, by_operator: bool) -> str:
     """Say that a server was taken out for how its engine behaves, and what brings it back."""
     back = "An operator takes it back." if by_operator else "It comes back when its engine answers, or by an operator."
     return f"Taken out{_why(reason)} Nothing is placed here. {back}"
+
+
+DOUBTS = {
+    QuarantineCause.AMBIGUOUS_TIMEOUT: "a call timed out here after it was sent",
+    QuarantineCause.AMBIGUOUS_TRANSPORT: "the connection of a call broke here after it was sent",
+    QuarantineCause.INCOMPLETE_RESPONSE: "an answer ended here without its final mark",
+    QuarantineCause.WORKER_TERMINATED: "nobody has heard any more of whoever held a call here",
+}
+
+
+def doubt(*, cause: QuarantineCause) -> str:
+    """Say what left in doubt whether an engine is at work."""
+    return f"{DOUBTS[cause]}, and nobody knows whether the engine still works on it"
+
+
+def in_doubt(*, cause: QuarantineCause, rest_s: float) -> str:
+    """Say that a server was taken out in doubt, and what brings it back."""
+    back = f"It comes back {seconds(rest_s)} after that at the earliest, when no call is left here and a probe finds it"
+    return f"Taken out: {doubt(cause=cause)}. Nothing is placed here. {back} ready; or by an operator."
 
 
 def fell_silent(*, calls: int, silent_s: float) -> str:

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from scheduler.core.gate import AdmissionState
+from scheduler.core.gate import AMBIGUOUS, AdmissionState, QuarantineCause
+from scheduler.core.messages.admission import doubt
 from scheduler.core.messages.servers import server_phase
 from scheduler.core.messages.wording import listed, seconds, sentence, size, who
 from scheduler.core.server_history import ServerEventKind, ServerEventRecord
@@ -38,7 +39,9 @@ def server_event(*, event: ServerEventRecord) -> str:
         case ServerEventKind.REMOVED:
             return "Taken out of the cluster."
         case ServerEventKind.ADMISSION:
-            return f"{ADMISSIONS[AdmissionState(event.phase)]}. {sentence(event.detail)}".strip()
+            is_doubt = event.detail in AMBIGUOUS
+            why = doubt(cause=QuarantineCause(event.detail)) if is_doubt else event.detail
+            return f"{ADMISSIONS[AdmissionState(event.phase)]}. {sentence(why)}".strip()
         case ServerEventKind.CIRCUIT_OPENED:
             return "Calls failed here: nothing is placed here for a while, then one call tries it."
         case ServerEventKind.CIRCUIT_CLOSED:

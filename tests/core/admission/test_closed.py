@@ -1,9 +1,11 @@
 """What people read of a server that takes no calls because somebody said so."""
 
+from typing import Any
+
 import pytest
 
-from scheduler.core.admission.closed import closed_by, running_on
-from scheduler.core.gate import Admission, AdmissionBy, AdmissionState
+from scheduler.core.admission.closed import Closed, closed_by, running_on
+from scheduler.core.gate import AMBIGUOUS, Admission, AdmissionBy, AdmissionState, QuarantineCause
 from scheduler.core.ledger import ServerConfig, ServerRecord
 from scheduler.core.messages import stood_aside
 from tests.builders import server
@@ -46,6 +48,58 @@ TABLE = [
         ),
     ),
 ]
+
+
+DOUBTS = {
+    "ambiguous_timeout": "a call timed out here after it was sent",
+    "ambiguous_transport": "the connection of a call broke here after it was sent",
+    "incomplete_response": "an answer ended here without its final mark",
+    "worker_terminated": "nobody has heard any more of whoever held a call here",
+}
+
+
+@pytest.mark.parametrize(("cause", "why"), DOUBTS.items())
+def test_a_server_in_doubt_says_why_and_what_brings_it_back(cause, why):
+    """A-28."""
+    assert sorted(DOUBTS) == sorted(AMBIGUOUS)
+
+    closed = closed_by(record=in_doubt(cause), server=IDLE.value, now=1000.0)
+
+    assert closed == Closed(
+        kind="quarantined",
+        since=995.0,
+        until=1005.0,
+        sentence=f"Taken out: {why}, and nobody knows whether the engine still works on it. Nothing is placed here. It "
+        "comes back 10 s after that at the earliest, when no call is left here and a probe finds it ready; or by an "
+        "operator.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "built", "now", "until"),
+    [
+        ({}, BUSY, 1000.0, None),
+        ({}, HELD, 1000.0, 1005.0),
+        ({}, IDLE, 1005.0, None),
+        ({"aborts_on_disconnect": False, "call_timeout_s": 300.0}, IDLE, 1005.0, 1295.0),
+    ],
+    ids=["calls run there", "only a place is held", "the next good probe", "an engine that works on"],
+)
+def test_until_when_it_is_in_doubt_is_said_while_that_is_known(config, built, now, until):
+    closed = closed_by(record=in_doubt("ambiguous_timeout", **config), server=built.value, now=now)
+
+    assert closed is not None
+    assert closed.until == until
+
+
+def in_doubt(cause: str, **config: Any) -> ServerRecord:
+    """Describe a server that was taken out five seconds ago."""
+    return ServerRecord(
+        config=ServerConfig(name="gpu-1", kind="ollama", endpoint="e", **config),
+        admission=Admission(
+            state=AdmissionState.QUARANTINED, since=995.0, by=AdmissionBy.SYSTEM, cause=QuarantineCause(cause)
+        ),
+    )
 
 
 @pytest.mark.parametrize(("state", "by", "reason", "built", "said"), TABLE)
