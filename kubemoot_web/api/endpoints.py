@@ -20,12 +20,14 @@ from scheduler.services.endpoint_steps import endpoint_step
 router = Router()
 
 MOST = 10_000
+LIMITS = ("maxConcurrent", "interactiveReserve", "abortsOnDisconnect", "quarantineOnAmbiguous")
 
 
 class AdmissionIn(Schema):
     """What to change: `maxConcurrent` null is no cap; what is left out stays.
 
-    `abortsOnDisconnect` false is for an engine that works on when a client leaves.
+    `abortsOnDisconnect` false is for an engine that works on when a client leaves; `quarantineOnAmbiguous` takes the
+    server out when nobody knows whether its engine still works on a call.
     """
 
     model_config = ConfigDict(
@@ -35,13 +37,14 @@ class AdmissionIn(Schema):
     maxConcurrent: Annotated[int, Field(ge=1, le=MOST)] | None = None
     interactiveReserve: Annotated[int, Field(ge=0, le=MOST)] = 0
     abortsOnDisconnect: Annotated[bool, Field(strict=True)] = True
+    quarantineOnAmbiguous: Annotated[bool, Field(strict=True)] = False
     resourceVersion: Annotated[str, Field(max_length=20)] | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> "AdmissionIn":
         """Refuse a change that changes nothing: it was meant to."""
         if not self.limits():
-            raise ValueError("say maxConcurrent, interactiveReserve or abortsOnDisconnect")
+            raise ValueError(f"say at least one of {', '.join(LIMITS)}")
         return self
 
     def limits(self) -> dict[str, int | None]:
@@ -76,11 +79,13 @@ ENDPOINT = {
     "reason": "new fans",
     "since": "2026-11-29T12:03:00.000Z",
     "by": "operator",
+    "cause": None,
     "message": "Paused: new fans. What runs here goes on; nothing new is placed here until it is resumed.",
     "circuit": {"state": "closed", "failures": 0, "since": None, "until": None, "status": None},
     "maxConcurrent": 4,
     "interactiveReserve": 1,
     "abortsOnDisconnect": True,
+    "quarantineOnAmbiguous": False,
     "inFlight": {"total": 3, "interactive": 2, "background": 1, "loading": 0, "held": 0, "left": 0},
     "waiting": 1,
     "possibleDuplicates": [],
@@ -132,7 +137,9 @@ async def show(request: AuthedRequest, name: str) -> dict[str, Any]:
 
     `name` is the server's: `gpu-1`, or `team-b/gpu-1` outside of the default namespace. `held` are places held for
     selected agents, `loading` those whose model is still loaded, `left` those of calls whose callers have left while
-    the engine works on (`abortsOnDisconnect` false); all count against the cap.
+    the engine works on (`abortsOnDisconnect` false); all count against the cap. `cause` is what the system took the
+    server out for: `silent`, or, with `quarantineOnAmbiguous`, a call after which nobody knows whether the engine still
+    works on it: `ambiguous_timeout`, `ambiguous_transport`, `incomplete_response`, `worker_terminated`.
     """
     request.auth.require("read")
     return await _admission(_name(name))
@@ -215,7 +222,8 @@ async def act(request: AuthedRequest, name: str, step: Step, payload: StepIn | N
 
     - `pause`: place nothing new there; `resume` ends it.
     - `drain`: the same, and `isDrained` says when nothing runs there any more; `resume` ends it.
-    - `quarantine`: take it out for how its engine behaves; `clear-quarantine` takes it back.
+    - `quarantine`: take it out for how its engine behaves; whoever was granted a place there and has not got it yet
+      waits again; `clear-quarantine` takes it back, also what the system took out.
     - `clear-queue`: send away who waits for it alone, with `queue-cleared`; `sentAway` counts them.
     """
     request.auth.require("write")

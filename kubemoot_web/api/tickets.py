@@ -10,6 +10,7 @@ from kubemoot_web.access.limits import capped
 from kubemoot_web.api.ownership import require_own
 from kubemoot_web.board import settled_doc, standing_aside_doc, still_waiting_doc
 from scheduler import bootstrap
+from scheduler.core.gate import QuarantineCause
 from scheduler.core.ledger import Outcome, Settled
 from scheduler.core.types import Priority
 from scheduler.services.callers import Wanted, call_of
@@ -47,13 +48,21 @@ class TicketIn(Schema):
 
 
 class OutcomeIn(Schema):
-    """How the call ended."""
+    """How the call ended. `ambiguity`: nobody knows whether the engine still works on it, and why."""
 
     model_config = ConfigDict(extra="forbid")
 
     ok: bool = True
     promptTokens: Annotated[int, Field(ge=0, le=10**9)] | None = None
     completionTokens: Annotated[int, Field(ge=0, le=10**9)] | None = None
+    ambiguity: Literal["ambiguous_timeout", "ambiguous_transport", "incomplete_response"] | None = None
+
+    @model_validator(mode="after")
+    def _knows(self) -> "OutcomeIn":
+        """Refuse a call that went well and ended in doubt."""
+        if self.ok and self.ambiguity is not None:
+            raise ValueError("ambiguity is for calls that did not go well: say ok false with it, or leave it out")
+        return self
 
 
 @router.post("", response={201: dict, 202: dict, 409: dict}, summary="Claim a place for a call")
@@ -109,7 +118,9 @@ async def release(request: AuthedRequest, ticket: str, payload: OutcomeIn | None
     """Give the place back. A ticket that is gone already stays gone: `released` is then false, and nothing changed.
 
     Do it when the engine has ended. Whoever leaves a call at an engine that works on without its client keeps renewing
-    the ticket until then: a server's `abortsOnDisconnect` is about calls through the gateway alone.
+    the ticket until then: a server's `abortsOnDisconnect` is about calls through the gateway alone. Where the holder
+    does not know whether the engine still works on the call, `ambiguity` says why, and a server with
+    `quarantineOnAmbiguous` is taken out for it, as for a ticket that is not renewed any more.
     """
     request.auth.require("call")
     rt = await bootstrap.runtime()
@@ -120,7 +131,12 @@ async def release(request: AuthedRequest, ticket: str, payload: OutcomeIn | None
         effects=rt.effects,
         config=rt.config,
         ticket=ticket,
-        outcome=Outcome(ok=outcome.ok, prompt_tokens=outcome.promptTokens, completion_tokens=outcome.completionTokens),
+        outcome=Outcome(
+            ok=outcome.ok,
+            prompt_tokens=outcome.promptTokens,
+            completion_tokens=outcome.completionTokens,
+            ambiguity=None if outcome.ambiguity is None else QuarantineCause(outcome.ambiguity),
+        ),
         now=rt.now(),
     )
     return {"id": ticket, "released": released}

@@ -13,6 +13,7 @@ from scheduler.core.admission.queue import InQueue, queue_of, queues_of
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.duplicates import Duplicate, duplicates_of, duplicates_with
 from scheduler.core.gate import Circuit
+from scheduler.core.messages.admission import reason_of
 from scheduler.core.replica import Replica
 from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.standing import Standing, standings
@@ -83,14 +84,16 @@ def _doc(
         "takesCalls": server.is_open,
         "state": said.state.value,
         "isDrained": closed is not None and closed.kind == "drained",
-        "reason": said.reason or None,
+        "reason": reason_of(said=said) or None,
         "since": None if said.is_open else rfc3339(said.since),
         "by": None if said.is_open else said.by.value,
+        "cause": None if said.cause is None else said.cause.value,
         "message": "" if closed is None else closed.sentence,
         "circuit": _circuit_doc(record.learned.circuit, now=snapshot.now),
         "maxConcurrent": server.max_concurrent,
         "interactiveReserve": server.interactive_reserve,
         "abortsOnDisconnect": record.config.aborts_on_disconnect,
+        "quarantineOnAmbiguous": record.config.quarantine_on_ambiguous,
         "inFlight": _flight_doc(in_flight_of(server)),
         "waiting": waiting,
         "possibleDuplicates": duplicate_docs(pairs=pairs, server=name),

@@ -17,13 +17,14 @@ TRIES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many calls a server takes at once, how many of these places background calls never take, and whether its
-    engine ends its work when a client leaves.
+    """How many calls a server takes at once, how many of these places background calls never take, whether its engine
+    ends its work when a client leaves, and whether it is taken out when nobody knows what its engine works on.
     """
 
     max_concurrent: int | None
     interactive_reserve: int
     aborts_on_disconnect: bool
+    quarantine_on_ambiguous: bool
     resource_version: str
 
 
@@ -39,6 +40,7 @@ async def limits_get(*, server: str) -> Limits:
         max_concurrent=scheduling.get("maxConcurrent"),
         interactive_reserve=scheduling.get("interactiveReserve", 0),
         aborts_on_disconnect=scheduling.get("abortsOnDisconnect", True),
+        quarantine_on_ambiguous=scheduling.get("quarantineOnAmbiguous", False),
         resource_version=str(stored.resource_version),
     )
 

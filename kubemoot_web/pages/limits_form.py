@@ -19,6 +19,7 @@ class LimitsForm(ResourceForm):
         "spec.scheduling.maxConcurrent": "cap",
         "spec.scheduling.interactiveReserve": "reserve",
         "spec.scheduling.abortsOnDisconnect": "works_on",
+        "spec.scheduling.quarantineOnAmbiguous": "doubts",
         "spec.scheduling": "reserve",
     }
     cap = forms.IntegerField(
@@ -45,6 +46,13 @@ class LimitsForm(ResourceForm):
         "most. Ollama, vLLM and llama.cpp end their work at once: leave it off for them.",
         widget=forms.CheckboxInput,
     )
+    doubts = forms.BooleanField(
+        label="Take it out when nobody knows whether its engine is at work",
+        required=False,
+        help_text="After a call that timed out, lost its connection or its end. It comes back when a probe finds it "
+        "ready with nothing in flight.",
+        widget=forms.CheckboxInput,
+    )
     version = forms.CharField(widget=forms.HiddenInput, max_length=20)
 
     def clean(self) -> dict[str, Any]:
@@ -62,6 +70,7 @@ class LimitsForm(ResourceForm):
             "maxConcurrent": self.cleaned_data["cap"],
             "interactiveReserve": self.cleaned_data["reserve"] or 0,
             "abortsOnDisconnect": not self.cleaned_data["works_on"],
+            "quarantineOnAmbiguous": self.cleaned_data["doubts"],
         }
 
 
@@ -72,6 +81,7 @@ def filled(limits: Limits) -> LimitsForm:
             "cap": limits.max_concurrent,
             "reserve": limits.interactive_reserve,
             "works_on": not limits.aborts_on_disconnect,
+            "doubts": limits.quarantine_on_ambiguous,
             "version": limits.resource_version,
         }
     )

@@ -42,6 +42,7 @@ SAID = {
     "Loading m rests here. No room.": history.model_rests(model="m", problem="no room"),
     "waited for a place 1.0 s, ran 2.0 s": history.call_bar(parts=(("wait", 1.0), ("run", 2.0))),
     "waits for the load": history.call_part(part="load", is_going_on=True),
+    "its caller has left; the engine works on": history.call_part(part="run", is_going_on=True, is_left=True),
     "state=x is not understood, so it is not used.": history.filter_not_understood(name="state", value="x"),
 }
 

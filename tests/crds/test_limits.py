@@ -30,7 +30,11 @@ async def test_what_is_not_named_stays_and_whoever_must_know_is_told():
     await put(told, interactiveReserve=1)
 
     assert await limits_get(server="gpu-1") == Limits(
-        max_concurrent=2, interactive_reserve=1, aborts_on_disconnect=True, resource_version="2"
+        max_concurrent=2,
+        interactive_reserve=1,
+        aborts_on_disconnect=True,
+        quarantine_on_ambiguous=False,
+        resource_version="2",
     )
     assert (await ModelServer.objects.aget()).spec["scheduling"]["memoryMiB"] == 1024
     assert len(told.changes) == 1

@@ -88,6 +88,15 @@ def test_a_part_that_goes_on_is_told_in_the_present():
     )
 
 
+def test_what_goes_on_for_a_caller_that_left_is_told_so():
+    """A-23."""
+    left = call(action="use", granted_at=NOON, started_at=NOON, state=CallState.LEFT, finished_at=None)
+
+    (part,) = parts_of(call=left, now=NOON + 4)
+
+    assert part == Part(kind="run", says="its caller has left; the engine works on", lasts="4.0 s", share=100)
+
+
 def test_the_longest_call_of_a_list_fills_its_bar_and_the_others_are_drawn_to_its_scale():
     short = call("c2", granted_at=NOON, started_at=NOON, finished_at=NOON + 5, action="use")
 

@@ -118,6 +118,7 @@ def test_a_server_tells_what_it_refused_and_why():
 
 def test_a_quiet_server_says_so_and_names_its_settings():
     settings = {"slots": 2, "max_concurrent": 4, "interactive_reserve": 1, "aborts_on_disconnect": False}
+    settings["quarantine_on_ambiguous"] = True
     one = learned(record(**settings), call_s=12.0, load_mib_per_s=1024.0)
 
     shown = server_sheet_of(replica=replica_of(("server", "gpu-1", one)), name="gpu-1", past=NOTHING, span="", now=NOW)
@@ -132,6 +133,7 @@ def test_a_quiet_server_says_so_and_names_its_settings():
         "calls at once": "4 at most",
         "kept for people": "1 of them",
         "when a client leaves": "its engine works on",
+        "when a call ends in doubt": "it is taken out",
         "a call takes": "12 s",
         "loads at": "1.0 GiB/s",
     }

@@ -2,13 +2,14 @@
 
 import asyncio
 import json
+import signal
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Stack
+from tests.e2e.conftest import WEB, Stack
 from tests.e2e.gateway import HELLO, SET, is_idle, ollama_client, unspoilt_engines
 from tests.fakes.engine_server import read_state, switch_faults
 
@@ -26,9 +27,12 @@ def third(stack: Stack) -> Iterator[str]:
         switch_faults(url, works_on=False)
 
 
-def put(stack: Stack, **limits: Any) -> None:
+def put(stack: Stack, **scheduling: Any) -> None:
     """Say how the third server takes calls."""
-    status, body = stack.rest.call("PUT", ENDPOINT, limits)
+    place = "/resources/modelservers/default/gpu-3"
+    _, document = stack.rest.call("GET", place)
+    document["spec"]["scheduling"] |= {"abortsOnDisconnect": False, **scheduling}
+    status, body = stack.rest.call("PUT", place, document)
     assert status == 200, body
 
 
@@ -52,7 +56,7 @@ async def becomes(look: Callable[[], Any], expected: Any, *, within_s: float = 1
 
 async def test_the_place_of_a_client_that_left_is_free_when_the_engine_has_ended(stack: Stack, third: str):
     """A-23."""
-    put(stack, abortsOnDisconnect=False)
+    put(stack, callTimeoutSeconds=60)
     switch_faults(third, wedge=True)
     _, writer = await asking(stack)
 
@@ -75,3 +79,27 @@ async def test_the_place_of_a_client_that_left_is_free_when_the_engine_has_ended
     (last,) = [event for event in read_state(third)["events"] if event["event"] == "call_end"][-1:]
     assert (last["how"], last["tokens"]) == ("done", 48)
     is_idle(stack)
+
+
+async def test_a_web_process_that_dies_leaves_the_server_in_doubt_until_a_probe_finds_it_idle(stack: Stack, third: str):
+    """A-28: the engine works on, and nobody is there any more to hear when it ends."""
+    put(stack, quarantineOnAmbiguous=True, callTimeoutSeconds=4)
+    switch_faults(third, wedge=True)
+    _, writer = await asking(stack)
+    await becomes(lambda: sum(read_state(third)["inFlight"].values()), 1)
+
+    def told() -> tuple[str, str | None]:
+        try:
+            _, shown = stack.rest.call("GET", ENDPOINT)
+        except OSError:  # the web process is on its way
+            return "away", None
+        return (shown["state"], shown["cause"]) if "state" in shown else ("away", None)
+
+    stack.signal(signal.SIGKILL, WEB)
+    writer.close()
+
+    await becomes(told, ("quarantined", "worker_terminated"), within_s=30)
+    assert sum(read_state(third)["inFlight"].values()) == 1
+    switch_faults(third, wedge=False)
+    await becomes(told, ("open", None), within_s=30)
+    assert ollama_client(stack).chat(model=SET, messages=HELLO).message.content

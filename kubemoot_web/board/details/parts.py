@@ -45,7 +45,11 @@ def parts_of(*, call: CallRecord, now: float, whole_s: float | None = None) -> t
     return tuple(
         Part(
             kind=kind,
-            says=call_part(part=kind, is_going_on=kind == last and call.state in GOING_ON),
+            says=call_part(
+                part=kind,
+                is_going_on=kind == last and call.state in GOING_ON,
+                is_left=kind == last and call.state is CallState.LEFT,
+            ),
             lasts=messages.seconds(lasts_s),
             share=share,
         )

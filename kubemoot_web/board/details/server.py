@@ -125,6 +125,7 @@ def _facts(*, server: Server, record: ServerRecord) -> tuple[Fact, ...]:
         "calls at once": "" if server.max_concurrent is None else f"{server.max_concurrent} at most",
         "kept for people": f"{server.interactive_reserve} of them" if server.interactive_reserve else "",
         "when a client leaves": "" if config.aborts_on_disconnect else "its engine works on",
+        "when a call ends in doubt": "it is taken out" if config.quarantine_on_ambiguous else "",
         "a call takes": "" if learned.call_s is None else messages.seconds(learned.call_s),
         "loads at": "" if learned.load_mib_per_s is None else f"{messages.size(round(learned.load_mib_per_s))}/s",
         "on disk": "" if record.seen.models is None else _counted(len(record.seen.models)),

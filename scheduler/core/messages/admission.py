@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scheduler.core.gate import QuarantineCause
+from scheduler.core.gate import Admission, QuarantineCause
 from scheduler.core.messages.wording import listed, seconds
 
 MOST_NAMES = 3
@@ -45,6 +45,11 @@ DOUBTS = {
 def doubt(*, cause: QuarantineCause) -> str:
     """Say what left in doubt whether an engine is at work."""
     return f"{DOUBTS[cause]}, and nobody knows whether the engine still works on it"
+
+
+def reason_of(*, said: Admission) -> str:
+    """Say why a server stands as it does, in the words of whoever said so; nothing where they gave none."""
+    return doubt(cause=said.cause) if said.cause in DOUBTS else said.reason
 
 
 def in_doubt(*, cause: QuarantineCause, rest_s: float) -> str:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scheduler.core.decisions import Reason
-from scheduler.core.messages.wording import WORKS_ON, listed, seconds, who
+from scheduler.core.messages.wording import listed, seconds, who
 
 CALL_STATES = {
     "waiting": "waiting",
     "loading": "loading",
     "running": "running",
-    "left": WORKS_ON,
+    "left": "caller left",
     "done": "done",
     "failed": "failed",
     "lapsed": "lost its place",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from scheduler.core.gate import AMBIGUOUS, AdmissionState, QuarantineCause
 from scheduler.core.messages.admission import doubt
 from scheduler.core.messages.servers import server_phase
-from scheduler.core.messages.wording import listed, seconds, sentence, size, who
+from scheduler.core.messages.wording import WORKS_ON, listed, seconds, sentence, size, who
 from scheduler.core.server_history import ServerEventKind, ServerEventRecord
 
 CALL_PARTS = {"wait": "waited for a place", "load": "waited for the load", "run": "ran"}
@@ -79,8 +79,10 @@ def nothing_refused() -> str:
     return "Nothing was refused here in the last day."
 
 
-def call_part(*, part: str, is_going_on: bool) -> str:
-    """Name a part of a call."""
+def call_part(*, part: str, is_going_on: bool, is_left: bool = False) -> str:
+    """Name a part of a call; `is_left`: it goes on, though its caller has left."""
+    if is_left:
+        return WORKS_ON
     return (CALL_PARTS_NOW if is_going_on else CALL_PARTS)[part]
 
 
