@@ -38,7 +38,8 @@ def plan(
 ) -> tuple[tuple[Change, ...], ClusterSnapshot]:
     """Plan for every waiter; give the changes and the snapshot with them folded in.
 
-    1. Free slots of warm and loading copies go to the first in line that may use them.
+    1. Free slots of warm and loading copies go to the first in line that may use them; a load under a cap, too, that
+       has waited long enough for a drain.
     2. Loads and evictions are decided group by group, the most urgent first; after each, 1. again: others may join it.
        Where a group's head queues, whoever queues too far behind it for that to pay is asked instead.
     3. Whoever can never be placed, or has waited to its limit, stands aside; after that, 1. again: what stood for
@@ -76,7 +77,9 @@ def _grant_slots(work: Pass) -> bool:
     while line:
         group = line.pop(0)
         is_servable = work.servable(group) is not None
-        decision = work.place_now(turn=group.order, waiter=group.head) if is_servable else None
+        decision: Grant | None = work.place_now(turn=group.order, waiter=group.head) if is_servable else None
+        if decision is None and is_servable:
+            decision = _load_under_cap(work, group)
         if decision is None:
             asked.append(group)
             continue
@@ -88,6 +91,20 @@ def _grant_slots(work: Pass) -> bool:
             insort(line, rest, key=lambda g: g.order)
     work.waiting = sorted(asked, key=lambda group: group.order)
     return granted
+
+
+def _load_under_cap(work: Pass, group: Group) -> Load | Evict | None:
+    """Say which load a head takes in its turn, as if it were a slot: one under a cap, once a drain would be due for it.
+
+    Each place that frees under a cap goes to who can use it at once, and a load can only when its turn comes first.
+    """
+    snapshot, head = work.snapshot, group.head
+    if not snapshot.index.capped or not draining.is_due(waiter=head, now=snapshot.now, config=work.config):
+        return None
+    if not may_move(snapshot=snapshot, candidates=work.request(turn=group.order, waiter=head).acceptable):
+        return None
+    decision = work.decide(turn=group.order, waiter=head)
+    return decision if isinstance(decision, Load | Evict) and decision.server in snapshot.index.capped else None
 
 
 def _grant_load(work: Pass) -> bool:

@@ -31,6 +31,7 @@ class Facts(NamedTuple):  # not a dataclass: one is made for each server that ch
     free: Room | None
     room: Room | None
     is_unsure: bool
+    is_capped: bool
     in_group: InGroup | None
 
 
@@ -63,6 +64,7 @@ def _facts_of(server: Server) -> Facts:
         free=free,
         room=room,
         is_unsure=is_unsure,
+        is_capped=server.max_concurrent is not None or server.resource_group is not None,
         in_group=in_group_of(server),
     )
 
@@ -87,8 +89,8 @@ class ClusterIndex:
     to which it comes. `free` and `room` order
     the open servers that load: by the memory that nothing holds, and by that with all idle residents gone; where a size
     is not known on the server itself it is among the `unsure`. `planned` has the servers where places are held for an
-    agent, `contexts` on how many servers each known context length occurs. `groups` has the resource groups in which
-    anybody holds a ticket.
+    agent, `contexts` on how many servers each known context length occurs. `capped` are the servers with a limit on
+    calls, `groups` the resource groups in which anybody holds a ticket.
     """
 
     position: Mapping[str, int]
@@ -101,6 +103,7 @@ class ClusterIndex:
     drains: Mapping[str, Drain]
     planned: Mapping[str, tuple[str, ...]]
     contexts: Mapping[int, int]
+    capped: frozenset[str]
     groups: Mapping[str, GroupUse]
     stocked: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)
     """Which servers can load a model at all, worked out when asked; shared until what is on some disk changes."""
@@ -135,9 +138,6 @@ class ClusterIndex:
         """Make the index with one server replaced by another of the same name."""
         old, new, name = facts_of(before), facts_of(after), after.name
         same_disk = (before.can_load, before.models) == (after.can_load, after.models)
-        unsure = self.unsure
-        if old.is_unsure != new.is_unsure:
-            unsure = unsure | {name} if new.is_unsure else unsure - {name}
         return ClusterIndex(
             position=self.position,
             holders=_moved(self.holders, name, old.models, new.models, self.position.__getitem__),
@@ -145,10 +145,11 @@ class ClusterIndex:
             free_copies=_reordered(self.free_copies, old.free_copies, new.free_copies),
             free=_swapped(self.free, old.free, new.free),
             room=_swapped(self.room, old.room, new.room),
-            unsure=unsure,
+            unsure=_among(self.unsure, name, old.is_unsure, new.is_unsure),
             drains=_with_drain(self.drains, after),
             planned=_moved(self.planned, name, before.planned_for, after.planned_for, str),
             contexts=_counted(self.contexts, before.contexts, after.contexts),
+            capped=_among(self.capped, name, old.is_capped, new.is_capped),
             groups=regrouped(self.groups, server=name, before=old.in_group, after=new.in_group),
             stocked=self.stocked if same_disk else {},
             prices=self.prices.changed(before=before, after=after),
@@ -185,8 +186,16 @@ def index_of(servers: Mapping[str, Server]) -> ClusterIndex:
         drains={name: server.drain for name, server in servers.items() if server.drain is not None},
         planned={agent: tuple(sorted(names)) for agent, names in planned.items()},
         contexts=contexts,
+        capped=frozenset(name for name, each in facts.items() if each.is_capped),
         groups=group_use_of(servers.values()),
     )
+
+
+def _among(names: frozenset[str], name: str, was: bool, now: bool) -> frozenset[str]:
+    """Give the set with a name that came in or went out."""
+    if was == now:
+        return names
+    return names | {name} if now else names - {name}
 
 
 def _swapped(ordered: list[Any], old: Any, new: Any) -> list[Any]:
