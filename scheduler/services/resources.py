@@ -13,6 +13,7 @@ from django.db import transaction
 
 from providers import queries as providers
 from providers.core.naming import server_name
+from providers.core.resource_groups import contradictions, resource_group_of
 from providers.models import Model, ModelServer, Resource
 from providers.services.servers import server_keys
 from scheduler.core.resources import (
@@ -113,6 +114,7 @@ def _apply(*, writes: Sequence[ResourceWrite], dry_run: bool, node: str, now: fl
         rows = {key: row for kind in kinds for key, row in _rows(kind).items()}
         pending = [_pending(write, index=index, row=rows.get(write.key), now=now) for index, write in enumerate(writes)]
         _assign_endpoint_keys(pending, stored=rows, node=node)
+        _agree_on_groups(pending, stored=rows)
         for one in pending:
             if one.is_change:
                 one.row.save()
@@ -199,6 +201,26 @@ def _assign_endpoint_keys(pending: Sequence[_Pending], *, stored: Mapping[Resour
     ModelServer.objects.filter(pk__in=[row.pk for row in rows.values() if row.pk is not None]).update(endpoint_key=None)
     for name, row in rows.items():
         row.endpoint_key = keys[name]
+
+
+def _agree_on_groups(pending: Sequence[_Pending], *, stored: Mapping[ResourceKey, Resource]) -> None:
+    """Refuse a server that says another cap for its resource group than the group's servers will have afterwards.
+
+    What is not changed was there first, so that of a bundle the documents are blamed, and all may change at once.
+    """
+    changed = {
+        _name(one.row): index for index, one in enumerate(pending) if one.is_change and isinstance(one.row, ModelServer)
+    }
+    others = [row for row in stored.values() if isinstance(row, ModelServer) and _name(row) not in changed]
+    said = (
+        (_name(row), group)
+        for row in (*others, *(pending[index].row for index in changed.values()))
+        if (group := resource_group_of(namespace=row.namespace, spec=row.spec)) is not None
+    )
+    wrong = [found for found in contradictions(said) if found.server in changed]
+    if wrong:
+        path = ("spec", "scheduling", "resourceGroup", "maxConcurrent")
+        raise ResourcesRefused([Problem(index=changed[w.server], path=path, message=w.message()) for w in wrong])
 
 
 def _is_moved(one: _Pending) -> bool:

@@ -105,7 +105,7 @@ def test_an_unknown_field_is_refused_with_its_path_and_what_is_known():
             9,
             "spec.scheduling.futureField",
             "is no field of ModelServer v1alpha1; known here: memoryMiB, reserveMiB, weight, maxParallel, "
-            "contextLength, maxConcurrent, interactiveReserve, callTimeoutSeconds, abortsOnDisconnect, "
+            "contextLength, maxConcurrent, interactiveReserve, resourceGroup, callTimeoutSeconds, abortsOnDisconnect, "
             "quarantineOnAmbiguous",
         ),
         (

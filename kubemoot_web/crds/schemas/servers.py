@@ -50,6 +50,13 @@ class SecretRef(Schema):
     key: Annotated[Text, AfterValidator(check_secret_key)] = "token"
 
 
+class ResourceGroup(Schema):
+    """Servers that share something, such as one memory bus, and how many calls they take at once together."""
+
+    name: Annotated[Reference, Field(description="the same on each of its servers; namespace/name for another's")]
+    max_concurrent: Annotated[Positive, Field(description="calls at once on all of them; the same on each")]
+
+
 class Scheduling(Schema):
     """What an operator says about a server's memory and places."""
 
@@ -62,6 +69,9 @@ class Scheduling(Schema):
     interactive_reserve: Annotated[
         Natural, Field(description="of maxConcurrent, places background calls never take")
     ] = 0
+    resource_group: Annotated[
+        ResourceGroup | None, Field(description="servers that take so many calls at once together")
+    ] = None
     call_timeout_seconds: Annotated[
         PositiveNumber, Field(description="how long an engine may be silent while a call waits for it")
     ] = 600
