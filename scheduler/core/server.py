@@ -193,15 +193,23 @@ class Server:
         return tuple(resident for resident in self.warm_copies if resident.model not in self.tickets_of)
 
     @once
-    def busy_since(self) -> Mapping[str, tuple[float, int | None]]:
+    def busy_since(self) -> Mapping[str, tuple[float | None, int | None]]:
         """Map the copies that a request waits for in the plainest way to the start of their oldest call and context.
 
-        There every slot runs a call, nobody queues, and of the server's own nothing but the slots counts.
+        There every slot runs a call, nobody queues, and of the server's own nothing but the slots counts. Where a
+        resource group may keep a request from a free slot, copies with one are among them, since None.
         """
         is_plain = self.is_open and self.max_concurrent is None and self.drain is None and not self.planned_for
         if not is_plain:
             return {}
-        return {
+        free: dict[str, tuple[float | None, int | None]] = {}
+        if self.resource_group is not None:
+            free = {
+                model: (None, self.context_of(model))
+                for model, resident in self.warm.items()
+                if len(self.tickets_of.get(model, ())) < self.slots and not resident.queued
+            }
+        return free | {
             model: (min(ticket.started_at for ticket in tickets), self.context_of(model))
             for model, tickets in self.tickets_of.items()
             if len(tickets) == self.slots

@@ -1,6 +1,6 @@
 """How long until a copy frees up, and how long the rest of a load takes. Seconds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import heapify, heapreplace
 
 from scheduler.core.placement.caps import is_group_full, lent_in_group, own_caps, servers_at_work
@@ -38,6 +38,8 @@ def group_wait_s(*, snapshot: ClusterSnapshot, server: Server, request: CallRequ
     if group is None or not is_group_full(snapshot=snapshot, server=server, request=request):
         return 0.0
     ends = _group_ends(snapshot=snapshot, group=group.name, request=request)
+    if not queued:
+        return ends[len(ends) - group.max_concurrent]
     return next_free(remaining=ends, slots=group.max_concurrent, queued=queued, call_s=server.call_seconds)
 
 
@@ -47,14 +49,24 @@ def _group_ends(*, snapshot: ClusterSnapshot, group: str, request: CallRequest) 
     whose = (group, request.agent if lends else None)
     ends = snapshot.group_ends.get(whose)
     if ends is None:
-        ends = snapshot.group_ends[whose] = tuple(
-            sorted(
-                remaining_seconds(snapshot=snapshot, server=server, ticket=ticket)
-                for server in servers_at_work(snapshot=snapshot, group=group)
-                for ticket in server.counted(request, server.tickets)
-            )
-        )
+        found: list[float] = []
+        for server in servers_at_work(snapshot=snapshot, group=group):
+            tickets = server.counted(request, server.tickets) if lends else server.tickets
+            found.extend(_all_remaining(snapshot=snapshot, server=server, tickets=tickets))
+        ends = snapshot.group_ends[whose] = tuple(sorted(found))
     return ends
+
+
+def _all_remaining(*, snapshot: ClusterSnapshot, server: Server, tickets: Iterable[Ticket]) -> Iterator[float]:
+    """Estimate how long each of a server's tickets still holds its slot: calls at work, mostly, are quick to tell."""
+    call_s, now = server.call_seconds, snapshot.now
+    least_s = LEAST_REMAINING * call_s
+    for ticket in tickets:
+        if ticket.state is TicketState.ACTIVE:
+            rest_s = call_s - (now - ticket.started_at)
+            yield rest_s if rest_s > least_s else least_s
+        else:
+            yield remaining_seconds(snapshot=snapshot, server=server, ticket=ticket)
 
 
 def remaining_seconds(*, snapshot: ClusterSnapshot, server: Server, ticket: Ticket) -> float:

@@ -99,8 +99,9 @@ def _queues(*, snapshot: ClusterSnapshot, request: CallRequest, candidates: Sequ
     None of them has a free slot: steps 1 to 3 would have taken it.
     """
     waits: list[_Wait] = []
+    groups_s: dict[str, float] = {}
     for rank, candidate in enumerate(candidates):
-        _add_waits(waits, snapshot=snapshot, request=request, candidate=candidate, rank=rank)
+        _add_waits(waits, groups_s, snapshot=snapshot, request=request, candidate=candidate, rank=rank)
     waits.sort()
     if len(waits) > TRACE_OPTIONS:
         # Rounding takes half of the time: only what may be among the best few is worth it.
@@ -114,9 +115,15 @@ def _queues(*, snapshot: ClusterSnapshot, request: CallRequest, candidates: Sequ
 
 
 def _add_waits(
-    waits: list[_Wait], *, snapshot: ClusterSnapshot, request: CallRequest, candidate: Candidate, rank: int
+    waits: list[_Wait],
+    groups_s: dict[str, float],
+    *,
+    snapshot: ClusterSnapshot,
+    request: CallRequest,
+    candidate: Candidate,
+    rank: int,
 ) -> None:
-    """Price the next slot of every copy of a candidate."""
+    """Price the next slot of every copy of a candidate; `groups_s` keeps how long each full group takes."""
     model, allowed, servers, queues = candidate.model, candidate.servers, snapshot.servers, snapshot.queues
     now, prompt_tokens = snapshot.now, request.prompt_tokens
     for name in snapshot.index.holders.get(model, ()):
@@ -136,11 +143,16 @@ def _add_waits(
             since, context = plain
             if prompt_tokens is not None and context is not None and context < prompt_tokens:
                 continue
-            call_s = server.call_seconds
-            rest_s, least_s = call_s - (now - since), LEAST_REMAINING * call_s
-            cost_s = rest_s if rest_s > least_s else least_s
-            if server.resource_group is not None:
-                cost_s = max(cost_s, group_wait_s(snapshot=snapshot, server=server, request=request, queued=0))
+            cost_s = 0.0
+            if since is not None:
+                call_s = server.call_seconds
+                rest_s, least_s = call_s - (now - since), LEAST_REMAINING * call_s
+                cost_s = rest_s if rest_s > least_s else least_s
+            group = server.resource_group
+            if group is not None:
+                if group.name not in groups_s:
+                    groups_s[group.name] = group_wait_s(snapshot=snapshot, server=server, request=request, queued=0)
+                cost_s = max(cost_s, groups_s[group.name])
         waits.append((cost_s, rank, -server.weight, name))
 
 
