@@ -106,6 +106,22 @@ async def test_clearing_sends_away_who_queues_there_or_has_no_other_place_and_no
     assert await do(world, Step.CLEAR_QUEUE) == Stepped(is_news=False)
 
 
+async def test_a_call_whose_model_still_loads_on_a_server_that_is_taken_out_goes_elsewhere_at_once(
+    world: World,
+) -> None:
+    """A-28: it would have been handed a place there when the load was done, and sent to an engine nobody trusts."""
+    waiter = waiter_of(await world.submit(call("a", "qwen3:8b")))
+    (load,) = world.effects.loads
+
+    await do(world, Step.QUARANTINE, server=load.server)
+
+    assert [each.server for each in world.effects.loads] == [
+        load.server,
+        "gpu-2" if load.server == "gpu-1" else "gpu-1",
+    ]
+    assert await aside(world, waiter) is None
+
+
 async def test_a_call_granted_there_whose_model_still_loads_is_not_sent_away(world: World) -> None:
     await world.submit(only_on("gpu-2", "a"))
 

@@ -78,8 +78,8 @@ class Scheduling(Schema):
     aborts_on_disconnect: Annotated[
         Flag,
         Field(
-            description="whether the engine ends its work when a client leaves; if not, the call's place is kept until "
-            "the engine ends, callTimeoutSeconds at the most"
+            description="whether the engine ends its work when a client of the gateway leaves; if not, the call's "
+            "place is kept until the engine ends, callTimeoutSeconds at the most"
         ),
     ] = True
     quarantine_on_ambiguous: Annotated[
