@@ -8,7 +8,15 @@ from scheduler.core.decisions import code_of
 from scheduler.core.explain import decision_doc
 from scheduler.core.helping import ways_for
 from scheduler.core.ledger import ServerRecord, Settled
-from scheduler.core.messages import asking, loading_on, queued_on, stood_aside, waiting_for, waiting_for_key
+from scheduler.core.messages import (
+    asking,
+    loading_on,
+    queued_in_group,
+    queued_on,
+    stood_aside,
+    waiting_for,
+    waiting_for_key,
+)
 from scheduler.core.messages.admission import waiting_for_servers
 from scheduler.core.messages.helping import helps
 from scheduler.core.replica import Replica
@@ -54,6 +62,7 @@ def server_doc(*, snapshot: ClusterSnapshot, server: Server, record: ServerRecor
         "slots": server.slots,
         "maxConcurrent": server.max_concurrent,
         "interactiveReserve": server.interactive_reserve,
+        "resourceGroup": written["resourceGroup"],
         "residents": written["residents"],
         "tickets": written["tickets"],
         "drain": written["drain"],
@@ -100,6 +109,8 @@ def waiter_sentence(standing: Standing) -> str:
         return asking()
     if not waiter.needs_model:
         return waiting_for_key(limit=waiter.key_limit or 0)
+    if waiter.server is not None and standing.group:
+        return queued_in_group(model=waiter.model, server=waiter.server, group=standing.group)
     if waiter.server is not None:
         return queued_on(model=waiter.model, server=waiter.server)
     if standing.closed:

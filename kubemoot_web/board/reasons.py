@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from kubemoot_web.board.times import Moment, to_the_second
 from scheduler.core import draining, messages
 from scheduler.core.config import SchedulerConfig
+from scheduler.core.group_flight import group_flights
 from scheduler.core.placement import fit
+from scheduler.core.placement.caps import is_group_full
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import Waiter
 
@@ -22,7 +24,10 @@ def because_of(*, snapshot: ClusterSnapshot, waiter: Waiter) -> str:
         return messages.emptied_for_it(server=drained.name, busy=busy)
     server = snapshot.servers.get(waiter.server or "")
     if server is not None:
-        return _slot_taken(server=server, waiter=waiter)
+        return _slot_taken(snapshot=snapshot, server=server, waiter=waiter)
+    by_group = _kept_by_group(snapshot=snapshot, waiter=waiter) if waiter.needs_model else ""
+    if by_group:
+        return by_group
     found = list(_keepers(snapshot=snapshot, waiter=waiter)) if waiter.model else []
     return messages.kept_out(keepers=found[:NAMED_SERVERS], more=len(found) - NAMED_SERVERS) if found else ""
 
@@ -36,10 +41,28 @@ def drain_due_at(*, snapshot: ClusterSnapshot, waiter: Waiter, config: Scheduler
     return to_the_second(at) if at > snapshot.now else None
 
 
-def _slot_taken(*, server: Server, waiter: Waiter) -> str:
+def _slot_taken(*, snapshot: ClusterSnapshot, server: Server, waiter: Waiter) -> str:
+    if fit.is_held_by_group(snapshot=snapshot, server=server, model=waiter.model, request=waiter.request()):
+        return _group_full(snapshot=snapshot, server=server)
     agents = [ticket.agent for ticket in server.tickets_of.get(waiter.model, ())]
     is_loading = waiter.model in server.loading
     return messages.slot_taken(agents=agents[:NAMED_AGENTS], more=len(agents) - NAMED_AGENTS, is_loading=is_loading)
+
+
+def _kept_by_group(*, snapshot: ClusterSnapshot, waiter: Waiter) -> str:
+    """Say which resource group keeps a load out, where a server has the memory free."""
+    candidate = next((c for c in waiter.candidates if c.model == waiter.model), None)
+    for server in map(snapshot.servers.__getitem__, sorted(snapshot.index.capped)):
+        if candidate is None or not is_group_full(snapshot=snapshot, server=server, request=waiter.request()):
+            continue
+        if fit.is_kept_by_caps(snapshot=snapshot, server=server, candidate=candidate, request=waiter.request()):
+            return _group_full(snapshot=snapshot, server=server)
+    return ""
+
+
+def _group_full(*, snapshot: ClusterSnapshot, server: Server) -> str:
+    flight = group_flights(snapshot)[server.name]
+    return messages.group_full(group=flight.name, total=flight.total, cap=flight.cap, servers=flight.at_work)
 
 
 def _keepers(*, snapshot: ClusterSnapshot, waiter: Waiter) -> Iterator[messages.Keeper]:

@@ -7,7 +7,7 @@ from scheduler.core.placement import fit
 from scheduler.core.placement.caps import own_caps
 from scheduler.core.placement.cost import evict_cost
 from scheduler.core.placement.demand import need_of
-from scheduler.core.placement.estimates import remaining_seconds
+from scheduler.core.placement.estimates import caps_wait_s, remaining_seconds
 from scheduler.core.placement.eviction import Victim, fewest_least_needed
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Candidate, Drain, Waiter
@@ -51,7 +51,7 @@ def least_cost_s(*, snapshot: ClusterSnapshot, waiter: Waiter) -> float | None:
         return None
     request = waiter.request()
     costs = [
-        option[0]
+        max(option[0], caps_wait_s(snapshot=snapshot, server=server, request=request, queued=0) or 0.0)
         for server in snapshot.servers.values()
         if (option := _option(snapshot=snapshot, server=server, request=request, candidate=candidate))
     ]

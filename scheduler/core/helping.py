@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scheduler.core.placement.caps import is_below_own_cap
+from scheduler.core.placement.caps import is_below_own_cap, is_group_full
 from scheduler.core.rooms import Room, RoomKind, rooms_for
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Priority, Waiter
@@ -12,6 +12,7 @@ SHOWN = 3
 """How many ways out are named. The best come first."""
 BROKEN = {RoomKind.RESTS, RoomKind.CLOSED}
 HAS = {RoomKind.RESIDENT, RoomKind.LOADING}
+HAS_ROOM = {RoomKind.FREE, RoomKind.AFTER_UNLOAD}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,15 @@ class HigherCap:
     server: str
     cap: int
     is_reserve: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HigherGroupCap:
+    """The cap that a server shares with the others of its resource group holds."""
+
+    server: str
+    group: str
+    cap: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +100,8 @@ class LongerLimit:
     short_s: float
 
 
-Help = MoreSlots | HigherCap | MoreMemory | ServerBack | LoadWorks | Pull | KnowSize | KnowMemory | LongerLimit
+Caps = HigherCap | HigherGroupCap
+Help = MoreSlots | Caps | MoreMemory | ServerBack | LoadWorks | Pull | KnowSize | KnowMemory | LongerLimit
 
 
 def ways_out(*, snapshot: ClusterSnapshot, waiter: Waiter, rooms: Sequence[Room]) -> tuple[Help, ...]:
@@ -98,16 +109,20 @@ def ways_out(*, snapshot: ClusterSnapshot, waiter: Waiter, rooms: Sequence[Room]
 
     `rooms` is what the servers say to the model it waits for.
 
-    1. The copy it queues on: another slot, or a higher cap where the server's own limit is what holds.
-    2. Another place for the model: a server whose memory only has to be told, one that comes back, a load that works,
-       more memory where the least is missing, the model on one more disk.
+    1. The copy it queues on: another slot, or a higher cap where that of the server or its resource group holds.
+    2. Another place for the model: a server with room where only a cap holds, one whose memory only has to be told, one
+       that comes back, a load that works, more memory where the least is missing, the model on one more disk.
     """
     if not waiter.model or not waiter.needs_model:
         return ()
     found: list[Help] = []
     server = snapshot.servers.get(waiter.server or "")
+    request = waiter.request()
     if server is not None:
-        found.append(_slot_help(server=server, waiter=waiter))
+        found.extend(_slot_help(snapshot=snapshot, server=server, model=waiter.model, request=request))
+    roomy = (snapshot.servers[room.server] for room in rooms if room.kind in HAS_ROOM)
+    capped = next(filter(None, (_caps(snapshot=snapshot, server=each, request=request) for each in roomy)), ())
+    found.extend(way for way in capped if way not in found)
     found.extend(_room_help(snapshot=snapshot, rooms=rooms, model=waiter.model, others_than=waiter.server))
     return tuple(found[:SHOWN])
 
@@ -128,12 +143,27 @@ def longer_limit(*, waiter: Waiter, eta_s: float | None, now: float) -> LongerLi
     return LongerLimit(agent=waiter.agent, short_s=eta_s - left_s)
 
 
-def _slot_help(*, server: Server, waiter: Waiter) -> Help:
-    request = waiter.request()
-    taken = len(server.counted(request, server.tickets_of.get(waiter.model, ())))
-    if taken >= server.slots or is_below_own_cap(server=server, request=request):
-        return MoreSlots(server=server.name, model=waiter.model, slots=server.slots)
-    return HigherCap(server=server.name, cap=server.max_concurrent or 0, is_reserve=_is_reserve(server, request))
+def _slot_help(
+    *, snapshot: ClusterSnapshot, server: Server, model: str, request: CallRequest
+) -> tuple[MoreSlots | Caps, ...]:
+    caps = _caps(snapshot=snapshot, server=server, request=request)
+    taken = len(server.counted(request, server.tickets_of.get(model, ())))
+    if taken < server.slots and caps:
+        return caps
+    of_group = tuple(way for way in caps if isinstance(way, HigherGroupCap))
+    return (MoreSlots(server=server.name, model=model, slots=server.slots), *of_group)
+
+
+def _caps(*, snapshot: ClusterSnapshot, server: Server, request: CallRequest) -> tuple[Caps, ...]:
+    """Name the limits on calls that hold there."""
+    found: list[Caps] = []
+    if not is_below_own_cap(server=server, request=request):
+        is_reserve = _is_reserve(server, request)
+        found.append(HigherCap(server=server.name, cap=server.max_concurrent or 0, is_reserve=is_reserve))
+    group = server.resource_group
+    if group is not None and is_group_full(snapshot=snapshot, server=server, request=request):
+        found.append(HigherGroupCap(server=server.name, group=group.name, cap=group.max_concurrent))
+    return tuple(found)
 
 
 def _is_reserve(server: Server, request: CallRequest) -> bool:

@@ -7,7 +7,8 @@ from scheduler.core import draining
 from scheduler.core.admission.closed import closed_places
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.line import turn_of
-from scheduler.core.placement.estimates import rest_of_load, wait_seconds
+from scheduler.core.placement import fit
+from scheduler.core.placement.estimates import caps_wait_s, load_seconds, rest_of_load, wait_seconds
 from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.types import Turn, Waiter
 
@@ -19,13 +20,15 @@ class Standing:
     """A waiter with its place (1 is next) and the seconds it still takes; None where nobody can tell.
 
     Place 0: it has its place and waits for the load alone. `closed`: the servers it waits for, where its models have no
-    place but on servers that take no calls now.
+    place but on servers that take no calls now. `group`: the resource group whose cap alone keeps it from a slot of the
+    copy that it queues on.
     """
 
     waiter: Waiter
     position: int
     eta_s: float | None
     closed: tuple[str, ...] = ()
+    group: str = ""
 
 
 def standings(
@@ -79,15 +82,31 @@ def _standing(*, snapshot: ClusterSnapshot, waiter: Waiter, turn: Turn, position
     if server is not None:
         request = replace(waiter.request(), turn=turn)
         eta_s = wait_seconds(snapshot=snapshot, server=server, model=waiter.model, request=request)
-        return Standing(waiter=waiter, position=position, eta_s=eta_s)
+        is_held = fit.is_held_by_group(snapshot=snapshot, server=server, model=waiter.model, request=request)
+        group = server.resource_group.name if is_held and server.resource_group is not None else ""
+        return Standing(waiter=waiter, position=position, eta_s=eta_s, group=group)
     if not waiter.model or not waiter.needs_model:
         return Standing(waiter=waiter, position=position, eta_s=None)
     kind = (waiter.model, waiter.candidates, waiter.prompt_tokens, waiter.priority)
     if kind not in alike:
         closed = closed_places(snapshot=snapshot, waiter=waiter)
-        alike[kind] = None if closed else draining.least_cost_s(snapshot=snapshot, waiter=waiter), closed
+        alike[kind] = None if closed else _room_eta_s(snapshot=snapshot, waiter=waiter), closed
     eta_s, closed = alike[kind]
     return Standing(waiter=waiter, position=position, eta_s=eta_s, closed=closed)
+
+
+def _room_eta_s(*, snapshot: ClusterSnapshot, waiter: Waiter) -> float | None:
+    """Estimate when a server is emptied for it, or has a place under its caps where the memory is free; the sooner."""
+    found = [draining.least_cost_s(snapshot=snapshot, waiter=waiter)]
+    request, candidate = waiter.request(), next((c for c in waiter.candidates if c.model == waiter.model), None)
+    for server in map(snapshot.servers.__getitem__, snapshot.index.capped):
+        if candidate is not None and fit.is_kept_by_caps(
+            snapshot=snapshot, server=server, candidate=candidate, request=request
+        ):
+            caps_s = caps_wait_s(snapshot=snapshot, server=server, request=request, queued=0)
+            load_s = load_seconds(snapshot=snapshot, server=server, model=waiter.model)
+            found.append(None if caps_s is None else caps_s + load_s)
+    return min((each for each in found if each is not None), default=None)
 
 
 def _load_eta_s(*, snapshot: ClusterSnapshot, waiter: Waiter) -> float | None:

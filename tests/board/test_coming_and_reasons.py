@@ -5,6 +5,7 @@ import pytest
 from kubemoot_web.board.coming import Ahead, Coming
 from kubemoot_web.board.marks import COLOURS, Palette
 from kubemoot_web.board.times import Moment
+from providers.core.specs import ResourceGroup
 from scheduler.core import messages
 from scheduler.core.types import Drain, LoadUnderWay, TicketState
 from tests.board.views import NOW, copy, picture, record, ticket, waiter
@@ -78,6 +79,45 @@ def test_a_slot_is_taken_by_somebody_with_a_name():
 
     assert shown.because == "Its slot is taken by team-b/analyst."
     assert shown.drain_at is None, "who queues for a slot needs no server emptied"
+
+
+BUS = {"resource_group": ResourceGroup(name="bus-1", max_concurrent=1)}
+SHARED = (
+    ("server", "gpu-2", record("gpu-2", residents=[copy("a", 1024)], **BUS)),
+    ("ticket", "t1", ticket(server="gpu-2", model="a", started_at=NOW - 12)),
+)
+
+
+def test_a_full_resource_group_is_what_a_call_waits_for_where_the_slot_is_free():
+    shown = row(("server", "gpu-1", record(residents=[copy()], **BUS)), ("waiter", "w1", QUEUED), *SHARED)
+
+    assert shown.sentence == "waiting for a place in the resource group bus-1, to run qwen3:14b on gpu-1"
+    assert shown.because == "The resource group bus-1 is full: 1 of 1 call at once, on gpu-2."
+    assert shown.expected == at("19:33:38"), "its calls take 30 s"
+
+
+def test_a_full_resource_group_keeps_a_load_out_where_the_memory_is_free():
+    shown = row(
+        ("server", "gpu-1", record(**BUS)),
+        ("footprint", "qwen3:32b", 20480),
+        ("waiter", "w2", NEEDS_ROOM),
+        *SHARED,
+    )
+
+    assert shown.because == "The resource group bus-1 is full: 1 of 1 call at once, on gpu-2."
+    assert shown.expected == at("19:33:58"), "and then the load"
+
+
+def test_a_taken_slot_is_said_before_a_full_resource_group():
+    shown = row(
+        ("server", "gpu-1", record(residents=[copy()], **BUS)),
+        ("ticket", "t2", ticket("t2")),
+        ("waiter", "w1", QUEUED),
+        *SHARED,
+    )
+
+    assert shown.sentence == "waiting for a free slot of qwen3:14b on gpu-1"
+    assert shown.because == "Its slot is taken by analyst."
 
 
 def test_what_keeps_a_model_out_is_named_with_its_server_and_when_it_has_to_go():

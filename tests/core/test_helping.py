@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from providers.core.specs import ResourceGroup
 from scheduler.core import helping
 from scheduler.core.helping import longer_limit, ways_out
 from scheduler.core.messages.helping import helps
@@ -34,6 +35,7 @@ def told(*servers: Server, waiter: Waiter = WAITER, size: int | None = NEED) -> 
 
 QUEUES = replace(WAITER, server="gpu-1", action="queue")
 BACKGROUND = replace(QUEUES, priority=Priority.BACKGROUND)
+BUS = ResourceGroup(name="bus-1", max_concurrent=1)
 FULL = replace(SERVES, slots=2, max_concurrent=1)
 WAYS = {
     "nothing has room: the nearest lacks the least": (
@@ -62,6 +64,40 @@ WAYS = {
     "what it keeps for people holds": (
         told(replace(FULL, max_concurrent=2, interactive_reserve=2), waiter=BACKGROUND)[:1],
         ["gpu-1 keeps some of its 2 places for people: a smaller scheduling.interactiveReserve."],
+    ),
+    "the resource group's limit holds": (
+        told(replace(SERVES, slots=2, resource_group=BUS), waiter=QUEUES)[:2],
+        [
+            "The resource group bus-1, which gpu-1 is in, takes 1 call at once: a higher "
+            "scheduling.resourceGroup.maxConcurrent, on each of its servers.",
+            "One more server with 20.0 GiB free for qwen3:32b.",
+        ],
+    ),
+    "both limits hold": (
+        told(replace(FULL, resource_group=BUS), waiter=QUEUES)[:2],
+        [
+            "gpu-1 takes 1 call at once: a higher scheduling.maxConcurrent.",
+            "The resource group bus-1, which gpu-1 is in, takes 1 call at once: a higher "
+            "scheduling.resourceGroup.maxConcurrent, on each of its servers.",
+        ],
+    ),
+    "neither another slot alone nor a higher cap alone would do": (
+        [way.split(":")[0] for way in told(replace(SERVES, resource_group=BUS), waiter=QUEUES)[:2]],
+        [
+            "A second slot on gpu-1 for qwen3",
+            "The resource group bus-1, which gpu-1 is in, takes 1 call at once",
+        ],
+    ),
+    "it has room for a load and only the group holds": (
+        told(server(resource_group=BUS), server(name="gpu-2", resource_group=BUS, tickets=(ticket("a"),)))[:1],
+        [
+            "The resource group bus-1, which gpu-1 is in, takes 1 call at once: a higher "
+            "scheduling.resourceGroup.maxConcurrent, on each of its servers.",
+        ],
+    ),
+    "it has room for a load and only the server's own limit holds": (
+        told(server(residents=(copy("a", 1),), tickets=(ticket("a"),), max_concurrent=1))[:1],
+        ["gpu-1 takes 1 call at once: a higher scheduling.maxConcurrent."],
     ),
     "a server is away": (
         told(server(ready=False)),

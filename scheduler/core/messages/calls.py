@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scheduler.core.decisions import Reason
-from scheduler.core.messages.wording import listed, seconds, who
+from scheduler.core.messages.wording import listed, seconds, some_of, who
 
 CALL_STATES = {
     "waiting": "waiting",
@@ -59,6 +59,11 @@ def asking() -> str:
 def queued_on(*, model: str, server: str) -> str:
     """Say whose slot an agent waits for."""
     return f"waiting for a free slot of {model} on {server}"
+
+
+def queued_in_group(*, model: str, server: str, group: str) -> str:
+    """Say that an agent waits for a place in a resource group, where a slot of the copy itself is free."""
+    return f"waiting for a place in the resource group {group}, to run {model} on {server}"
 
 
 def loading_on(*, model: str, server: str) -> str:
@@ -120,6 +125,12 @@ def slot_taken(*, agents: Sequence[str], more: int, is_loading: bool) -> str:
     if is_loading:
         return f"It is being loaded for {names}."
     return f"Its slot is taken by {names}." if len(agents) == 1 else f"Its slots are taken by {names}."
+
+
+def group_full(*, group: str, total: int, cap: int, servers: Sequence[str]) -> str:
+    """Say that a resource group runs as many calls as it may, and on which servers."""
+    calls = "call" if cap == 1 else "calls"
+    return f"The resource group {group} is full: {total} of {cap} {calls} at once, on {some_of(servers)}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

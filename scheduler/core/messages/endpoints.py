@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from scheduler.core.messages.wording import listed, seconds
+from scheduler.core.group_flight import GroupFlight
+from scheduler.core.messages.wording import seconds, some_of
 from scheduler.core.operator_steps import Step
 
 CLOSED_WORDS = {
@@ -12,7 +13,6 @@ CLOSED_WORDS = {
     "quarantined": "Taken out",
     "circuit": "Resting",
 }
-MOST_NAMES = 3
 
 
 def closed_word(*, kind: str) -> str:
@@ -45,14 +45,32 @@ def works_on_for(*, count: int) -> str:
     return f"{calls} left; the engine works on, and the place is kept until it ends."
 
 
+def group_fill(*, group: GroupFlight, server: str) -> str:
+    """Say, where a server is shown, how many calls its resource group has and takes, and who else is in it."""
+    fill = calls_of_cap(total=group.total, cap=group.cap)
+    return f"Resource group {group.name}{_shared(group=group, server=server)}: {fill}."
+
+
+def group_limit(*, group: GroupFlight, server: str) -> str:
+    """Say how many calls a server takes at once together with others, beside a name for that."""
+    return f"{group.cap} at most in the resource group {group.name}{_shared(group=group, server=server)}"
+
+
+def group_cap_means(*, beside: Sequence[str]) -> str:
+    """Say, where a resource group's cap is set, on which servers it counts."""
+    if not beside:
+        return "No other server is in the group so far."
+    return f"Together with {some_of(beside)}: it counts the calls of all, and is set on each of them."
+
+
+def _shared(*, group: GroupFlight, server: str) -> str:
+    beside = [other for other in group.servers if other != server]
+    return f", with {some_of(beside)}" if beside else ", with no other server so far"
+
+
 def or_elsewhere(*, servers: Sequence[str]) -> str:
     """Say where else a call that waits for a server may come to run."""
-    if not servers:
-        return ""
-    names = [*servers[:MOST_NAMES]]
-    if len(servers) > MOST_NAMES:
-        names.append(f"{len(servers) - MOST_NAMES} more")
-    return f"{listed(names)} would do, too"
+    return f"{some_of(servers)} would do, too" if servers else ""
 
 
 def delay(*, value_s: float | None) -> str:

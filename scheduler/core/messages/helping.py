@@ -7,7 +7,7 @@ from scheduler.core.messages.wording import seconds, size, who
 def helps(*, way: helping.Help) -> str:
     """Say one thing that would help a waiter, and where to change it."""
     match way:
-        case helping.MoreSlots() | helping.HigherCap():
+        case helping.MoreSlots() | helping.HigherCap() | helping.HigherGroupCap():
             return _more_places(way)
         case helping.MoreMemory(server="", model=model, need_mib=need):
             return f"One more server with {size(need)} free for {model}."
@@ -27,7 +27,7 @@ def helps(*, way: helping.Help) -> str:
             return f"A limit {seconds(short)} longer, in deployment.env of {who(agent)}: it ends before the turn comes."
 
 
-def _more_places(way: helping.MoreSlots | helping.HigherCap) -> str:
+def _more_places(way: helping.MoreSlots | helping.Caps) -> str:
     match way:
         case helping.MoreSlots(server=server, model=model, slots=1):
             return f"A second slot on {server} for {model} (scheduling.maxParallel, if its memory allows it)."
@@ -37,3 +37,9 @@ def _more_places(way: helping.MoreSlots | helping.HigherCap) -> str:
             return f"{server} keeps some of its {cap} places for people: a smaller scheduling.interactiveReserve."
         case helping.HigherCap(server=server, cap=cap):
             return f"{server} takes {cap} {'call' if cap == 1 else 'calls'} at once: a higher scheduling.maxConcurrent."
+        case helping.HigherGroupCap(server=server, group=group, cap=cap):
+            calls = "1 call" if cap == 1 else f"{cap} calls"
+            return (
+                f"The resource group {group}, which {server} is in, takes {calls} at once: a higher "
+                f"scheduling.resourceGroup.maxConcurrent, on each of its servers."
+            )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from providers.core.naming import DEFAULT_NAMESPACE
 
 WORKS_ON = "its caller has left; the engine works on"
+FEW = 3
 
 
 def seconds(value: float) -> str:
@@ -35,6 +36,11 @@ def listed(names: Sequence[str]) -> str:
     if not names:
         return "nothing"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Write a list of which the first few are enough."""
+    return listed(names if len(names) <= FEW else [*names[:FEW], f"{len(names) - FEW} more"])
 
 
 def who(name: str) -> str:

@@ -18,18 +18,25 @@ def wait_seconds(*, snapshot: ClusterSnapshot, server: Server, model: str, reque
     largest answer holds.
     """
     queued = snapshot.queued_ahead(server=server, model=model, request=request)
-    answers = []
-    copy = (server.slots, server.counted(request, server.tickets_of.get(model, ())))
-    own = own_caps(server=server, request=request)
-    caps = tuple((cap, tickets) for cap, tickets in own if len(tickets) >= cap)
-    for slots, tickets in (copy, *caps):
-        if slots <= 0:
+    caps_s = caps_wait_s(snapshot=snapshot, server=server, request=request, queued=queued)
+    if caps_s is None:
+        return None
+    held = server.counted(request, server.tickets_of.get(model, ()))
+    remaining = _all_remaining(snapshot=snapshot, server=server, tickets=held)
+    return max(caps_s, next_free(remaining=remaining, slots=server.slots, queued=queued, call_s=server.call_seconds))
+
+
+def caps_wait_s(*, snapshot: ClusterSnapshot, server: Server, request: CallRequest, queued: int) -> float | None:
+    """Estimate when the caps of a server and its group leave a place; 0 where they do now, None where they never do."""
+    longest_s = 0.0
+    for cap, tickets in own_caps(server=server, request=request):
+        if cap <= 0:
             return None
-        remaining = [remaining_seconds(snapshot=snapshot, server=server, ticket=ticket) for ticket in tickets]
-        answers.append(next_free(remaining=remaining, slots=slots, queued=queued, call_s=server.call_seconds))
-    if server.resource_group is not None:
-        answers.append(group_wait_s(snapshot=snapshot, server=server, request=request, queued=queued))
-    return max(answers)
+        if len(tickets) >= cap:
+            remaining = _all_remaining(snapshot=snapshot, server=server, tickets=tickets)
+            free_s = next_free(remaining=remaining, slots=cap, queued=queued, call_s=server.call_seconds)
+            longest_s = max(longest_s, free_s)
+    return max(longest_s, group_wait_s(snapshot=snapshot, server=server, request=request, queued=queued))
 
 
 def group_wait_s(*, snapshot: ClusterSnapshot, server: Server, request: CallRequest, queued: int) -> float:

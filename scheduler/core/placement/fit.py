@@ -146,6 +146,15 @@ def has_free_slot(*, snapshot: ClusterSnapshot, server: Server, model: str, requ
     return has_slot and is_below_caps(snapshot=snapshot, server=server, request=request)
 
 
+def is_held_by_group(*, snapshot: ClusterSnapshot, server: Server, model: str, request: CallRequest) -> bool:
+    """Say whether only the cap of its resource group keeps the request from a slot of the copy."""
+    return (
+        is_group_full(snapshot=snapshot, server=server, request=request)
+        and tickets_on(server=server, model=model, request=request) < server.slots
+        and is_below_own_cap(server=server, request=request)
+    )
+
+
 def tickets_on(*, server: Server, model: str, request: CallRequest) -> int:
     """Count the tickets of a copy that count against the request."""
     return len(server.counted(request, server.tickets_of.get(model, ())))
@@ -153,6 +162,23 @@ def tickets_on(*, server: Server, model: str, request: CallRequest) -> int:
 
 def may_load(*, snapshot: ClusterSnapshot, server: Server, candidate: Candidate, request: CallRequest) -> bool:
     """Say whether a new copy of the candidate may come to the server, memory aside."""
+    return may_come(server=server, candidate=candidate, request=request) and is_below_caps(
+        snapshot=snapshot, server=server, request=request
+    )
+
+
+def is_kept_by_caps(*, snapshot: ClusterSnapshot, server: Server, candidate: Candidate, request: CallRequest) -> bool:
+    """Say whether only caps, the server's or its group's, keep a load of the candidate out of its free memory."""
+    if is_below_caps(snapshot=snapshot, server=server, request=request):
+        return False
+    footprint = snapshot.footprint(server=server, model=candidate.model)
+    free = snapshot.free_mib(server)
+    has_memory = footprint is not None and free is not None and footprint <= free
+    return has_memory and may_come(server=server, candidate=candidate, request=request)
+
+
+def may_come(*, server: Server, candidate: Candidate, request: CallRequest) -> bool:
+    """Say whether a new copy of the candidate may come to the server, memory and caps aside."""
     model = candidate.model
     return (
         model not in server.occupied
@@ -163,5 +189,4 @@ def may_load(*, snapshot: ClusterSnapshot, server: Server, candidate: Candidate,
         and (candidate.servers is None or server.name in candidate.servers)
         and (server.drain is None or server.drain.model == model)
         and (request.prompt_tokens is None or server.fits_prompt(model=model, prompt_tokens=request.prompt_tokens))
-        and is_below_caps(snapshot=snapshot, server=server, request=request)
     )
