@@ -7,7 +7,7 @@ from ninja import Query, Router, Schema
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from kubemoot_web.access import AuthedRequest
-from kubemoot_web.access.operating import LONGEST_REASON, one_line, told
+from kubemoot_web.access.operating import LONGEST_REASON, limits_told, one_line, told
 from kubemoot_web.board.endpoints import admission_doc, endpoints_doc, queue_doc
 from kubemoot_web.crds.limits import limits_get, limits_put
 from providers.core.naming import server_name, split_server_name
@@ -23,6 +23,14 @@ MOST = 10_000
 LIMITS = ("maxConcurrent", "interactiveReserve", "abortsOnDisconnect", "quarantineOnAmbiguous")
 
 
+class GroupIn(Schema):
+    """The cap of the resource group that an endpoint is in; which one that is, its ModelServer says."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    maxConcurrent: Annotated[int, Field(ge=1, le=MOST)]
+
+
 class AdmissionIn(Schema):
     """What to change: `maxConcurrent` null is no cap; what is left out stays.
 
@@ -31,26 +39,37 @@ class AdmissionIn(Schema):
     """
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"maxConcurrent": 4, "interactiveReserve": 1}]}
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"maxConcurrent": 4, "interactiveReserve": 1},
+                {"resourceGroup": {"maxConcurrent": 2}},
+            ]
+        },
     )
 
     maxConcurrent: Annotated[int, Field(ge=1, le=MOST)] | None = None
     interactiveReserve: Annotated[int, Field(ge=0, le=MOST)] = 0
     abortsOnDisconnect: Annotated[bool, Field(strict=True)] = True
     quarantineOnAmbiguous: Annotated[bool, Field(strict=True)] = False
+    resourceGroup: GroupIn | None = None
     resourceVersion: Annotated[str, Field(max_length=20)] | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> "AdmissionIn":
         """Refuse a change that changes nothing: it was meant to."""
-        if not self.limits():
-            raise ValueError(f"say at least one of {', '.join(LIMITS)}")
+        if not self.limits() and self.group_cap() is None:
+            raise ValueError(f"say at least one of {', '.join(LIMITS)}, or resourceGroup with its maxConcurrent")
         return self
 
     def limits(self) -> dict[str, int | None]:
-        """Give what was sent, no defaults."""
-        said = self.model_fields_set - {"resourceVersion"}
+        """Give what was sent of the endpoint's own limits, no defaults."""
+        said = self.model_fields_set - {"resourceGroup", "resourceVersion"}
         return {name: getattr(self, name) for name in sorted(said)}
+
+    def group_cap(self) -> int | None:
+        """Give what was sent of its resource group's cap."""
+        return None if self.resourceGroup is None else self.resourceGroup.maxConcurrent
 
 
 class StepIn(Schema):
@@ -86,6 +105,7 @@ ENDPOINT = {
     "interactiveReserve": 1,
     "abortsOnDisconnect": True,
     "quarantineOnAmbiguous": False,
+    "resourceGroup": {"name": "bus-1", "maxConcurrent": 4, "inFlight": 4, "endpoints": ["gpu-1", "gpu-2"]},
     "inFlight": {"total": 3, "interactive": 2, "background": 1, "loading": 0, "held": 0, "left": 0},
     "waiting": 1,
     "possibleDuplicates": [],
@@ -140,6 +160,8 @@ async def show(request: AuthedRequest, name: str) -> dict[str, Any]:
     the engine works on (`abortsOnDisconnect` false); all count against the cap. `cause` is what the system took the
     server out for: `silent`, or, with `quarantineOnAmbiguous`, a call after which nobody knows whether the engine still
     works on it: `ambiguous_timeout`, `ambiguous_transport`, `incomplete_response`, `worker_terminated`.
+    `resourceGroup` is null, or the group whose cap it shares with other `endpoints`: `inFlight` there counts the places
+    on all of them.
     """
     request.auth.require("read")
     return await _admission(_name(name))
@@ -153,6 +175,7 @@ async def show(request: AuthedRequest, name: str) -> dict[str, Any]:
 async def put(request: AuthedRequest, name: str, payload: AdmissionIn) -> dict[str, Any]:
     """Set the cap, the part of it that background calls never take, what its engine does: fields of its ModelServer.
 
+    `resourceGroup` sets the cap of the group that the server is in, on all of its servers at once.
     With `resourceVersion` they are set only if the resource is still that version. A cap below what is in flight ends
     nothing: new calls wait until there is room. To let nobody in, pause it. `abortsOnDisconnect` false keeps the place
     of a call that came through the gateway and was left by its client, until the engine ends; it says nothing of
@@ -163,12 +186,13 @@ async def put(request: AuthedRequest, name: str, payload: AdmissionIn) -> dict[s
     await limits_put(
         server=server,
         limits=payload.limits(),
+        group_cap=payload.group_cap(),
         resource_version=payload.resourceVersion,
         node=settings.KUBEMOOT.node,
         now=bootstrap.clock(),
         changed=bootstrap.resources_changed,
     )
-    told(step=f"limits {payload.limits()}", server=server, principal=request.auth)
+    told(step=limits_told(payload.limits(), group_cap=payload.group_cap()), server=server, principal=request.auth)
     return await _admission(server)
 
 

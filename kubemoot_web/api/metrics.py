@@ -20,7 +20,9 @@ from kubemoot_web.access.principal import principal_of_user
 from kubemoot_web.api.errors import error_response
 from scheduler import bootstrap, queries
 from scheduler.core.attempt_tally import EXEC_BOUNDS_S, QUEUE_BOUNDS_S, Spread, Tally, TallyKey
+from scheduler.core.group_flight import group_flights
 from scheduler.core.replica import Replica
+from scheduler.core.snapshot import ClusterSnapshot
 
 OTHER = "other"
 NONE = "none"
@@ -50,7 +52,9 @@ class Metrics:
         yield self._queue_seconds()
         yield self._attempt_seconds()
         yield self._attempts()
-        yield from self._present()
+        snapshot = self._replica.snapshot(now=bootstrap.clock())
+        yield from self._present(snapshot)
+        yield from self._groups(snapshot)
         switches = CounterMetricFamily(
             "kubemoot_model_switches",
             "Admitted attempts of another model than the one before on the same endpoint.",
@@ -93,7 +97,7 @@ class Metrics:
             family.add_metric((key.server, key.outcome), tally.count)
         return family
 
-    def _present(self) -> Iterable[Metric]:
+    def _present(self, snapshot: ClusterSnapshot) -> Iterable[Metric]:
         inflight = GaugeMetricFamily(
             "kubemoot_inflight", "Places held now: calls, loads and plans.", labels=("endpoint", "class")
         )
@@ -109,7 +113,7 @@ class Metrics:
         )
         tickets = _counted((t.server, t.priority.value) for t in self._replica.tickets.values())
         waiting = _counted((w.server or NONE, w.priority.value) for w in self._replica.waiting())
-        servers = self._replica.snapshot(now=bootstrap.clock()).servers
+        servers = snapshot.servers
         for name, server in servers.items():
             for priority in ("interactive", "background"):
                 inflight.add_metric((name, priority), tickets.get((name, priority), 0))
@@ -123,6 +127,18 @@ class Metrics:
             for priority in ("interactive", "background"):
                 depth.add_metric((name, priority), waiting.get((name, priority), 0))
         return (inflight, depth, cap, ready, memory)
+
+    def _groups(self, snapshot: ClusterSnapshot) -> Iterable[Metric]:
+        inflight = GaugeMetricFamily(
+            "kubemoot_resource_group_inflight", "Places held now on all servers of a resource group.", labels=("group",)
+        )
+        cap = GaugeMetricFamily(
+            "kubemoot_resource_group_cap", "Most calls at once on all servers of a resource group.", labels=("group",)
+        )
+        for flight in {flight.name: flight for flight in group_flights(snapshot).values()}.values():
+            inflight.add_metric((flight.name,), flight.total)
+            cap.add_metric((flight.name,), flight.cap)
+        return (inflight, cap)
 
 
 async def metrics(request: HttpRequest) -> HttpResponse:

@@ -13,6 +13,7 @@ from scheduler.core.admission.queue import InQueue, queue_of, queues_of
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.duplicates import Duplicate, duplicates_of, duplicates_with
 from scheduler.core.gate import Circuit
+from scheduler.core.group_flight import GroupFlight, group_flights
 from scheduler.core.messages.admission import reason_of
 from scheduler.core.replica import Replica
 from scheduler.core.snapshot import ClusterSnapshot
@@ -23,8 +24,13 @@ def endpoints_doc(*, replica: Replica, now: float) -> dict[str, Any]:
     """Write all endpoints, `GET /api/v1/endpoints`."""
     snapshot = replica.snapshot(now=now)
     queues = queues_of(snapshot=snapshot, waiters=replica.waiting())
-    pairs = duplicates_of(records=replica.servers)
-    return {"endpoints": [_doc(replica, snapshot, name, len(queues[name]), pairs) for name in sorted(snapshot.servers)]}
+    pairs, groups = duplicates_of(records=replica.servers), group_flights(snapshot)
+    return {
+        "endpoints": [
+            _doc(replica, snapshot, name, len(queues[name]), pairs, groups.get(name))
+            for name in sorted(snapshot.servers)
+        ]
+    }
 
 
 def admission_doc(*, replica: Replica, server: str, now: float) -> dict[str, Any] | None:
@@ -33,7 +39,8 @@ def admission_doc(*, replica: Replica, server: str, now: float) -> dict[str, Any
     if server not in snapshot.servers:
         return None
     waiting = sum(1 for _ in queue_of(snapshot=snapshot, waiters=replica.waiting(), server=server))
-    return _doc(replica, snapshot, server, waiting, duplicates_with(records=replica.servers, server=server))
+    pairs = duplicates_with(records=replica.servers, server=server)
+    return _doc(replica, snapshot, server, waiting, pairs, group_flights(snapshot).get(server))
 
 
 def queue_doc(
@@ -72,7 +79,12 @@ def queue_in_order(
 
 
 def _doc(
-    replica: Replica, snapshot: ClusterSnapshot, name: str, waiting: int, pairs: Sequence[Duplicate]
+    replica: Replica,
+    snapshot: ClusterSnapshot,
+    name: str,
+    waiting: int,
+    pairs: Sequence[Duplicate],
+    group: GroupFlight | None,
 ) -> dict[str, Any]:
     server, record = snapshot.servers[name], replica.servers[name]
     said = record.admission
@@ -94,9 +106,19 @@ def _doc(
         "interactiveReserve": server.interactive_reserve,
         "abortsOnDisconnect": record.config.aborts_on_disconnect,
         "quarantineOnAmbiguous": record.config.quarantine_on_ambiguous,
+        "resourceGroup": None if group is None else _group_doc(group),
         "inFlight": _flight_doc(in_flight_of(server)),
         "waiting": waiting,
         "possibleDuplicates": duplicate_docs(pairs=pairs, server=name),
+    }
+
+
+def _group_doc(group: GroupFlight) -> dict[str, Any]:
+    return {
+        "name": group.name,
+        "maxConcurrent": group.cap,
+        "inFlight": group.total,
+        "endpoints": list(group.servers),
     }
 
 

@@ -55,6 +55,21 @@ async def document_put(
         raise _refused((document,), error) from error
 
 
+async def documents_put(*, source: Source, node: str, now: float, changed: Changed) -> tuple[Applied, ...]:
+    """Create or replace all objects of a source, or none.
+
+    Raises:
+        ImportRefused: one is not right, or they contradict each other or what is stored.
+        Conflict: one was changed since the resourceVersion that its document names.
+    """
+    documents = await asyncio.to_thread(parse, (source,))
+    writes = [document.write for document in documents]
+    try:
+        return await resources_apply(writes=writes, dry_run=False, node=node, now=now, changed=changed)
+    except ResourcesRefused as error:
+        raise _refused(documents, error) from error
+
+
 @contextmanager
 def _placed(documents: tuple[Document, ...]) -> Iterator[None]:
     """Say of what the services refuse in which document and line it stands."""

@@ -12,14 +12,14 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 
 from kubemoot_web.access import Principal, may
-from kubemoot_web.access.operating import one_line, told
+from kubemoot_web.access.operating import limits_told, one_line, told
 from kubemoot_web.board.details.endpoints import endpoint_sheet_of, endpoints_of
 from kubemoot_web.board.duplicates import pairs_of, pairs_with
 from kubemoot_web.crds.errors import Conflict, ImportRefused, NotFound
 from kubemoot_web.crds.limits import limits_get, limits_put
 from kubemoot_web.pages.addresses import Addresses, Do, addresses_act, addresses_of
 from kubemoot_web.pages.guard import needs
-from kubemoot_web.pages.limits_form import LimitsForm, filled
+from kubemoot_web.pages.limits_form import LimitsForm
 from kubemoot_web.pages.looking import HAVE, Page, look, people_only
 from scheduler import bootstrap, queries
 from scheduler.bootstrap import Runtime
@@ -118,9 +118,13 @@ async def _step(request: HttpRequest, principal: Principal, name: str, wanted: s
 
 
 async def _set_limits(request: HttpRequest, principal: Principal, name: str) -> HttpResponseBase:
-    form = LimitsForm(request.POST)
+    try:
+        form = LimitsForm(request.POST, limits=await limits_get(server=name))
+    except NotFound as error:
+        raise Http404 from error
     if form.is_valid() and await _stored(form, name):
-        told(step=f"limits {form.limits()}", server=name, principal=principal)
+        said = limits_told(form.limits(), group_cap=form.new_group_cap())
+        told(step=said, server=name, principal=principal)
         notices.success(request, f"The limits of {name} are set. Calls that run go on.")
         return redirect("endpoint", name)
     return await _again(request, name, replace(await _forms(name), limits=form))
@@ -146,6 +150,7 @@ async def _stored(form: LimitsForm, name: str) -> bool:
         await limits_put(
             server=name,
             limits=form.limits(),
+            group_cap=form.new_group_cap(),
             resource_version=form.cleaned_data["version"],
             node=settings.KUBEMOOT.node,
             now=bootstrap.clock(),
@@ -179,7 +184,8 @@ async def _page(request: HttpRequest, name: str, *, may_write: bool, forms: Form
 async def _forms(name: str) -> Forms:
     """Fill the forms with what holds now; none for a server that has just been deleted, or never was."""
     try:
-        return Forms(limits=filled(await limits_get(server=name)), addresses=await addresses_of(name))
+        limits = LimitsForm(limits=await limits_get(server=name))
+        return Forms(limits=limits, addresses=await addresses_of(name))
     except NotFound:
         return Forms(limits=None, addresses=None)
 

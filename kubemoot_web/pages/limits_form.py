@@ -1,4 +1,4 @@
-"""The form of an endpoint's limits."""
+"""The form of an endpoint's limits, and of the cap that its resource group shares."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -7,13 +7,17 @@ from django import forms
 
 from kubemoot_web.crds.limits import Limits
 from kubemoot_web.pages.forms import ResourceForm
+from scheduler.core.messages.endpoints import group_cap_means
 
 MOST = 10_000
 NUMERIC = {"inputmode": "numeric"}
 
 
 class LimitsForm(ResourceForm):
-    """How many calls at once, how many of these places background calls never take, and what its engine does."""
+    """How many calls at once, how many of these places background calls never take, and what its engine does.
+
+    Of a server in a resource group also how many calls all of its servers take together.
+    """
 
     paths: ClassVar[Mapping[str, str]] = {
         "spec.scheduling.maxConcurrent": "cap",
@@ -21,6 +25,8 @@ class LimitsForm(ResourceForm):
         "spec.scheduling.abortsOnDisconnect": "works_on",
         "spec.scheduling.quarantineOnAmbiguous": "doubts",
         "spec.scheduling": "reserve",
+        "spec.scheduling.resourceGroup": "group_cap",
+        "spec.scheduling.resourceGroup.maxConcurrent": "group_cap",
     }
     cap = forms.IntegerField(
         label="Calls at once",
@@ -39,6 +45,13 @@ class LimitsForm(ResourceForm):
         help_text="Background calls never take them, so that whoever waits for an answer finds a place.",
         widget=forms.NumberInput(attrs=NUMERIC),
     )
+    group_cap = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST,
+        error_messages={"min_value": "At least 1."},
+        widget=forms.NumberInput(attrs=NUMERIC),
+    )
     works_on = forms.BooleanField(
         label="Its engine works on when a client leaves",
         required=False,
@@ -55,6 +68,26 @@ class LimitsForm(ResourceForm):
     )
     version = forms.CharField(widget=forms.HiddenInput, max_length=20)
 
+    def __init__(self, data: Mapping[str, Any] | None = None, *, limits: Limits) -> None:
+        """Fill the form with what holds now, or with what was typed."""
+        super().__init__(
+            data,
+            initial={
+                "cap": limits.max_concurrent,
+                "reserve": limits.interactive_reserve,
+                "works_on": not limits.aborts_on_disconnect,
+                "doubts": limits.quarantine_on_ambiguous,
+                "group_cap": limits.group.max_concurrent if limits.group else None,
+                "version": limits.resource_version,
+            },
+        )
+        if limits.group is None:
+            del self.fields["group_cap"]
+            return
+        field = self.fields["group_cap"]
+        field.label = f"Calls at once in the resource group {limits.group.name}"
+        field.help_text = group_cap_means(beside=limits.beside)
+
     def clean(self) -> dict[str, Any]:
         """Hold the reserve against the cap."""
         cap, reserve = self.cleaned_data.get("cap"), self.cleaned_data.get("reserve")
@@ -62,6 +95,8 @@ class LimitsForm(ResourceForm):
             self.add_error("reserve", "Places are kept of a cap: say how many calls at once, too.")
         if reserve and cap is not None and reserve > cap:
             self.add_error("reserve", f"At most the calls at once, which are {cap}.")
+        if self.data.get("group_cap") == "" and "group_cap" in self.fields:
+            self.add_error("group_cap", "A resource group has a cap, at least 1.")
         return self.cleaned_data
 
     def limits(self) -> dict[str, int | None]:
@@ -73,15 +108,7 @@ class LimitsForm(ResourceForm):
             "quarantineOnAmbiguous": self.cleaned_data["doubts"],
         }
 
-
-def filled(limits: Limits) -> LimitsForm:
-    """Fill the form with what holds now."""
-    return LimitsForm(
-        initial={
-            "cap": limits.max_concurrent,
-            "reserve": limits.interactive_reserve,
-            "works_on": not limits.aborts_on_disconnect,
-            "doubts": limits.quarantine_on_ambiguous,
-            "version": limits.resource_version,
-        }
-    )
+    def new_group_cap(self) -> int | None:
+        """Give what was typed for the resource group, where the server is in one and it is something else than now."""
+        typed: int | None = self.cleaned_data.get("group_cap")
+        return None if typed == self.initial["group_cap"] else typed

@@ -67,6 +67,7 @@ async def test_an_open_endpoint_tells_its_cap_its_reserve_and_what_is_in_flight_
         "interactiveReserve": 1,
         "abortsOnDisconnect": True,
         "quarantineOnAmbiguous": False,
+        "resourceGroup": None,
         "inFlight": {"total": 1, "interactive": 1, "background": 0, "loading": 0, "held": 0, "left": 0},
         "waiting": 1,
         "possibleDuplicates": [],
@@ -199,6 +200,9 @@ async def test_what_the_engine_does_when_a_client_leaves_is_set_here_and_who_wor
         ({"cap": 2}, "not permitted"),
         ({}, "say at least one of maxConcurrent"),
         ({"resourceVersion": "1"}, "say at least one of maxConcurrent"),
+        ({"resourceGroup": {"maxConcurrent": 0}}, "greater than or equal to 1"),
+        ({"resourceGroup": {"name": "bus-1", "maxConcurrent": 2}}, "not permitted"),
+        ({"resourceGroup": {"maxConcurrent": 2}}, "gpu-1 is in no resource group"),
     ],
 )
 async def test_a_wrong_limit_is_refused_and_nothing_is_stored(robot, body, says):

@@ -10,6 +10,7 @@ from django.test import AsyncClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from kubemoot_web.access import token_create
+from providers.core.specs import ResourceGroup
 from scheduler import bootstrap
 from scheduler.core.ledger import JournalEntry, ServerConfig
 from scheduler.models import AttemptTally
@@ -41,7 +42,14 @@ async def scrape():
     token = await token_create(name="prometheus", scopes=["read"], lifetime=None)
     client = AsyncClient()
     rt = await bootstrap.runtime()
-    gpu = ServerConfig(name="gpu-1", kind="ollama", endpoint="http://gpu-1", total_mib=32768, max_concurrent=3)
+    gpu = ServerConfig(
+        name="gpu-1",
+        kind="ollama",
+        endpoint="http://gpu-1",
+        total_mib=32768,
+        max_concurrent=3,
+        resource_group=ResourceGroup(name="bus-1", max_concurrent=2),
+    )
     await rt.ledger.configure(servers=[gpu], footprints={"m": 1000, "n": 1000}, weights={})
 
     async def samples():
@@ -99,6 +107,8 @@ async def test_the_present_is_told_of_every_endpoint(scrape):
     found = await scrape()
 
     assert found[labelled("kubemoot_admission_cap", endpoint="gpu-1")] == 3
+    assert found[labelled("kubemoot_resource_group_cap", group="bus-1")] == 2
+    assert found[labelled("kubemoot_resource_group_inflight", group="bus-1")] == 0
     assert found[labelled("kubemoot_endpoint_ready", endpoint="gpu-1")] == 0
     assert found[labelled("kubemoot_inflight", endpoint="gpu-1", **{"class": "background"})] == 0
     assert found[labelled("kubemoot_queue_depth", endpoint="none", **{"class": "interactive"})] == 0

@@ -7,6 +7,7 @@ import pytest
 from kubemoot_web.board.details.endpoints import QUIET, Hour, endpoint_sheet_of, endpoints_of, hours_of
 from kubemoot_web.board.gauge import Cell, gauge_of
 from kubemoot_web.board.times import Moment
+from providers.core.specs import ResourceGroup
 from scheduler.core.attempt_history import AttemptRecord
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.gate import Admission, AdmissionState
@@ -56,6 +57,35 @@ def test_a_large_cap_is_one_bar_that_is_never_longer_than_whole():
         Cell(kind="open", share=88),
         Cell(kind="kept", share=9),
     )
+
+
+@pytest.mark.parametrize(
+    ("others", "calls", "says"),
+    [
+        ((), 0, "Resource group bus-1, with no other server so far: 0 of 2 calls at once."),
+        (("gpu-2",), 1, "Resource group bus-1, with gpu-2: 1 of 2 calls at once."),
+        (("gpu-2", "gpu-3"), 3, "Resource group bus-1, with gpu-2 and gpu-3: 3 of 2 calls at once: none is ended, "),
+        (
+            ("gpu-2", "gpu-3", "gpu-4", "gpu-5", "gpu-6"),
+            2,
+            "Resource group bus-1, with gpu-2, gpu-3, gpu-4 and 2 more: 2 of 2 calls at once.",
+        ),
+    ],
+)
+def test_an_endpoint_says_how_full_its_resource_group_is_and_with_whom_it_shares_it(others, calls, says):
+    """A-35. Wherever in the group the calls run."""
+    bus = {"resource_group": ResourceGroup(name="bus-1", max_concurrent=2)}
+    rows = [("server", name, record(name, residents=[copy()], slots=9, **bus)) for name in others]
+    where = (others or ("gpu-1",))[-1]
+    rows += [("ticket", f"t{n}", ticket(f"t{n}", server=where)) for n in range(calls)]
+    one = record(residents=[copy()], **bus)
+
+    shown = sheet(*rows, ("server", "gpu-9", record("gpu-9")), one=one)
+
+    assert shown.one.group.startswith(says)
+    listed = endpoints_of(replica=replica_of(("server", "gpu-1", one), *rows), attempts=(), since=NOON, now=NOW)
+    assert {each.name: bool(each.group) for each in listed} == dict.fromkeys(("gpu-1", *others), True)
+    assert sheet().one.group == ""
 
 
 def test_the_queue_is_in_order_with_who_why_since_when_and_where_else():

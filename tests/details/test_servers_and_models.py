@@ -8,6 +8,7 @@ from kubemoot_web.board.details.models import models_of
 from kubemoot_web.board.details.server import Past, Told, server_sheet_of
 from kubemoot_web.board.details.servers import servers_of
 from kubemoot_web.board.times import Moment
+from providers.core.specs import ResourceGroup
 from scheduler.core.call_history import CallState
 from scheduler.core.calls import AgentUse
 from scheduler.core.gate import Admission, AdmissionState
@@ -35,6 +36,18 @@ def test_a_paused_server_is_marked_in_the_list_and_is_none_of_the_ready_ones():
     (row,) = shown.rows
     assert (shown.ready, row.phase, row.tone, row.is_ready, row.is_open) == (0, "Paused", "warn", True, False)
     assert row.closed == "Paused: new fans. What runs here goes on; nothing new is placed here until it is resumed."
+
+
+def test_a_server_s_page_names_its_resource_group_with_its_cap_and_the_others():
+    """A-35."""
+    bus = {"resource_group": ResourceGroup(name="bus-1", max_concurrent=2)}
+    replica = replica_of(("server", "gpu-1", record(**bus)), ("server", "gpu-2", record("gpu-2", **bus)))
+
+    sheet = server_sheet_of(replica=replica, name="gpu-1", past=NOTHING, span="day", now=NOW)
+
+    facts = {fact.name: fact.value for fact in sheet.facts}
+    assert facts["calls together"] == "2 at most in the resource group bus-1, with gpu-2"
+    assert "calls at once" not in facts
 
 
 def test_the_list_of_servers_says_how_each_is_and_what_it_did():

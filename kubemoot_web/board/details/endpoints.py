@@ -17,6 +17,7 @@ from scheduler.core.attempt_history import AttemptRecord
 from scheduler.core.attempt_summary import ServerSummary, changes_of, summaries_of
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.gate import AdmissionState
+from scheduler.core.group_flight import GroupFlight, group_flights
 from scheduler.core.messages import endpoints as words
 from scheduler.core.operator_steps import Step, steps_of
 from scheduler.core.replica import Replica
@@ -41,7 +42,7 @@ class Hour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointRow:
-    """One endpoint of the list. `problem` says what ails its health.
+    """One endpoint of the list. `problem` says what ails its health, `group` how full the resource group is.
 
     `only` counts who waits for it alone, `either` who may come to another one too, `oldest` is since when the first.
     """
@@ -51,6 +52,7 @@ class EndpointRow:
     condition: Condition
     problem: str
     gauge: Gauge
+    group: str
     only: int
     either: int
     oldest: Moment | None
@@ -97,6 +99,7 @@ def endpoints_of(
     snapshot = replica.snapshot(now=now)
     queues = queues_of(snapshot=snapshot, waiters=replica.waiting())
     hours = hours_of(attempts=attempts, since=since, now=now)
+    groups = group_flights(snapshot)
     return tuple(
         _row(
             replica=replica,
@@ -104,6 +107,7 @@ def endpoints_of(
             name=name,
             found=queues[name],
             hour=hours.get(name, QUIET),
+            group=groups.get(name),
         )
         for name in sorted(snapshot.servers, key=natural)
     )
@@ -124,7 +128,8 @@ def endpoint_sheet_of(
         return None
     line = queue_in_order(replica=replica, snapshot=snapshot, server=name, config=config, limit=LONGEST)
     hour = hours_of(attempts=attempts, since=since, now=now).get(name, QUIET)
-    one = _row(replica=replica, snapshot=snapshot, name=name, found=line.found, hour=hour)
+    group = group_flights(snapshot).get(name)
+    one = _row(replica=replica, snapshot=snapshot, name=name, found=line.found, hour=hour, group=group)
     palette, count = palette_of(replica), len(line.found)
     queue = tuple(
         QueueRow(
@@ -175,7 +180,13 @@ def _hour(summary: ServerSummary, admitted: Sequence[tuple[float, str]]) -> Hour
 
 
 def _row(
-    *, replica: Replica, snapshot: ClusterSnapshot, name: str, found: Sequence[InQueue], hour: Hour
+    *,
+    replica: Replica,
+    snapshot: ClusterSnapshot,
+    name: str,
+    found: Sequence[InQueue],
+    hour: Hour,
+    group: GroupFlight | None,
 ) -> EndpointRow:
     server, record = snapshot.servers[name], replica.servers[name]
     only = sum(each.is_cleared for each in found)
@@ -185,6 +196,7 @@ def _row(
         condition=condition_of(record=record, server=server, now=snapshot.now),
         problem=messages.server_problem(phase=record.seen.phase, detail=record.seen.detail),
         gauge=gauge_of(server),
+        group="" if group is None else words.group_fill(group=group, server=name),
         only=only,
         either=len(found) - only,
         oldest=moment(min((each.waiter.arrived_at for each in found), default=None)),

@@ -12,7 +12,9 @@ from kubemoot_web.board.marks import palette_of
 from kubemoot_web.board.times import Moment, moment
 from scheduler.core import messages
 from scheduler.core.call_history import CallRecord
+from scheduler.core.group_flight import GroupFlight, group_flights
 from scheduler.core.ledger import ServerRecord
+from scheduler.core.messages.endpoints import group_limit
 from scheduler.core.messages.history import model_rests, nothing_refused, server_event
 from scheduler.core.messages.rooms import refused_here, room_sentence
 from scheduler.core.replica import Replica
@@ -81,7 +83,7 @@ def server_sheet_of(*, replica: Replica, name: str, past: Past, span: str, now: 
     return ServerSheet(
         name=name,
         card=card_of(snapshot=snapshot, server=server, record=record, palette=palette),
-        facts=_facts(server=server, record=record),
+        facts=_facts(server=server, record=record, group=group_flights(snapshot).get(name)),
         day=day_of(
             window=window_of(span=span, first_at=first_at, now=now),
             events=past.events,
@@ -114,7 +116,7 @@ def _tone(event: ServerEventRecord) -> str:
     return "busy" if event.kind is ServerEventKind.LOAD_STARTED else ""
 
 
-def _facts(*, server: Server, record: ServerRecord) -> tuple[Fact, ...]:
+def _facts(*, server: Server, record: ServerRecord, group: GroupFlight | None) -> tuple[Fact, ...]:
     config, learned = record.config, record.learned
     facts = {
         "engine": " ".join(part for part in (config.kind, record.seen.version) if part),
@@ -124,6 +126,7 @@ def _facts(*, server: Server, record: ServerRecord) -> tuple[Fact, ...]:
         "slots for each model": str(server.slots),
         "calls at once": "" if server.max_concurrent is None else f"{server.max_concurrent} at most",
         "kept for people": f"{server.interactive_reserve} of them" if server.interactive_reserve else "",
+        "calls together": "" if group is None else group_limit(group=group, server=server.name),
         "when a client leaves": "" if config.aborts_on_disconnect else "its engine works on",
         "when a call ends in doubt": "it is taken out" if config.quarantine_on_ambiguous else "",
         "a call takes": "" if learned.call_s is None else messages.seconds(learned.call_s),
