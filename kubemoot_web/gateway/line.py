@@ -74,7 +74,7 @@ class Line:
         if promised > limit:
             raise BodyTooLarge(limit=limit)
         if room is not None:
-            room.take(promised)  # as a whole: of many half-read bodies none could go on
+            room.check(promised)  # no more: who announces much and sends nothing must take nothing from the others
         pieces, length = [], 0
         while True:
             message = await self._receive()
@@ -84,9 +84,8 @@ class Line:
             length += len(piece)
             if length > limit:
                 raise BodyTooLarge(limit=limit)
-            if room is not None and length > promised:
-                room.take(length - promised)
-                promised = length
+            if room is not None:
+                room.take(len(piece))
             pieces.append(piece)
             if not message.get("more_body"):
                 return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -34,14 +34,22 @@ class Room:
         self._rooms = rooms
         self._taken = 0
 
+    def check(self, count: int) -> None:
+        """See that there is room for so many bytes now, and take nothing.
+
+        Raises:
+            NoRoom: there is none.
+        """
+        if self._rooms.held + count > self._rooms.limit:
+            raise NoRoom(limit=self._rooms.limit)
+
     def take(self, count: int) -> None:
         """Take room for so many bytes more.
 
         Raises:
             NoRoom: there is none. What was taken before stays taken.
         """
-        if self._rooms.held + count > self._rooms.limit:
-            raise NoRoom(limit=self._rooms.limit)
+        self.check(count)
         self._rooms.held += count
         self._taken += count
 

@@ -40,13 +40,24 @@ async def test_a_body_takes_as_much_as_it_is_long_whatever_it_announced(announce
 
 
 async def test_a_body_that_no_room_is_left_for_is_not_read():
-    """Of many bodies that came in halfway, none would ever be whole."""
     line = line_of(piece(b"abc", more=False), headers=((b"content-length", b"3"),))
 
     with pytest.raises(NoRoom):
         await line.body(limit=9, room=Room(Rooms(limit=2)))
 
     assert await line.body(limit=9) == b"abc"
+
+
+async def test_who_announces_much_and_sends_nothing_takes_nothing_from_the_others():
+    """A few such lines refused everybody's calls for as long as a body may take."""
+    rooms = Rooms(limit=6)
+    waiting = line_of(piece(b"a"), headers=((b"content-length", b"6"),)).body(limit=9, room=Room(rooms))
+    reading = asyncio.create_task(waiting)
+    await until(lambda: rooms.held > 0)
+
+    assert rooms.held == 1
+
+    reading.cancel()
 
 
 async def test_a_body_is_let_go_of_with_the_first_byte_of_its_answer():
