@@ -56,7 +56,7 @@ class LimitsForm(ResourceForm):
         label="Its engine works on when a client leaves",
         required=False,
         help_text="The place of a call whose client left is then kept until the engine ends, callTimeoutSeconds at "
-        "most. Ollama, vLLM and llama.cpp end their work at once: leave it off for them.",
+        "most. Ollama ends its work at once: leave it off there.",
         widget=forms.CheckboxInput,
     )
     doubts = forms.BooleanField(
