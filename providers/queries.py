@@ -77,6 +77,7 @@ def _server(namespace: str, name: str, spec: Mapping[str, Any]) -> ServerSpec:
         call_timeout_s=scheduling.get("callTimeoutSeconds", 600),
         aborts_on_disconnect=scheduling.get("abortsOnDisconnect", True),
         quarantine_on_ambiguous=scheduling.get("quarantineOnAmbiguous", False),
+        fail_mode=scheduling.get("failMode", "closed"),
         telemetry_url=spec.get("telemetry", {}).get("url"),
     )
 

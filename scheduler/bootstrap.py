@@ -23,12 +23,14 @@ from scheduler.core.replica import Replica
 from scheduler.core.resources import ResourcesChanged
 from scheduler.effects import CeleryEffects
 from scheduler.ports import Callers, Catalog, Clock, Effects, History, Ids, Ledger, LedgerUnavailable
-from scheduler.services.configure import ledger_configure
+from scheduler.services.configure import ledger_back, ledger_configure
 from scheduler.services.held import HeldTickets
+from scheduler.services.local import LocalPlaces
 from scheduler.services.placing import Doors
 from scheduler.services.project import Written
 from scheduler.services.remembered import RememberedCallers
 from scheduler.services.showing import ShownModels
+from scheduler.services.submit import call_withdraw
 from scheduler.stores.catalog import OrmCatalog
 from scheduler.stores.history import OrmHistory
 from scheduler.stores.ledger import RedisLedger
@@ -59,6 +61,8 @@ class Runtime:
 Work = Callable[[Runtime], Awaitable[object]]
 
 DAY_S = 24 * 3600.0
+LEDGER_LOST = "ledger-unavailable"
+"""Why a wait ended that the ledger was lost over, in history."""
 IN_THE_LEDGER = frozenset({"ModelServer", "Model", "Crew"})
 
 _runtimes: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Task[Runtime]] = WeakKeyDictionary()
@@ -105,6 +109,7 @@ async def close() -> None:
     starting = _runtimes.pop(asyncio.get_running_loop(), None)
     if starting is not None:
         wired = await starting
+        await wired.doors.local.close()
         await wired.doors.left.close()
         await wired.doors.held.close()
         await wired.doors.relay.close()
@@ -193,6 +198,7 @@ async def _start() -> Runtime:
         await ledger.close()
         raise
     catalog, effects, engine = OrmCatalog(), CeleryEffects(), engine_api()
+    held = HeldTickets(ledger=ledger, config=figures)
     return Runtime(
         config=figures,
         ledger=ledger,
@@ -203,7 +209,18 @@ async def _start() -> Runtime:
             effects=effects,
             config=figures,
             relay=engine_relay(),
-            held=HeldTickets(ledger=ledger, config=figures),
+            held=held,
+            local=LocalPlaces(
+                ledger=ledger,
+                held=held,
+                now=time.time,
+                on_back=lambda: ledger_back(
+                    ledger=ledger, catalog=catalog, effects=effects, config=figures, now=time.time
+                ),
+                withdraw=lambda call: call_withdraw(
+                    ledger=ledger, effects=effects, config=figures, waiter=call, now=time.time(), reason=LEDGER_LOST
+                ),
+            ),
             now=time.time,
         ),
         shown=ShownModels(engine=engine),

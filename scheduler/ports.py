@@ -62,6 +62,15 @@ class Ledger(Protocol):
         """
         ...
 
+    def wake(self, *, waiter: str) -> None:
+        """Have whoever sleeps until this wait is over look again now."""
+        ...
+
+    @property
+    def losses(self) -> int:
+        """Count how often this process lost the ledger: what it held may have lapsed, or been forgotten, each time."""
+        ...
+
     @property
     def wake_ups(self) -> int:
         """Count the sleeping callers that this process has woken because their wait was over."""
@@ -107,8 +116,6 @@ class Ledger(Protocol):
             UnknownServer: no such server.
         """
         ...
-
-    # Calls
 
     async def enqueue(self, *, waiter: Waiter) -> tuple[Waiter, int]:
         """Add a waiter; give it back with its fair-queueing tag, and the version before it was added.
@@ -158,8 +165,6 @@ class Ledger(Protocol):
         """Give a ticket back. False, and nothing changed, when it is gone already."""
         ...
 
-    # Selection
-
     async def publish_intents(self, *, intents: Sequence[Intent], plans: Sequence[Plan]) -> None:
         """Store intents and (still empty) plans of selected agents, and count it for every model that they name."""
         ...
@@ -167,8 +172,6 @@ class Ledger(Protocol):
     async def drop_plan(self, *, plan: str, now: float) -> bool:
         """Give back a plan's ticket and forget plan and intent. False when it is gone already."""
         ...
-
-    # Loads
 
     async def load_begin(self, *, server: str, model: str, runner: str) -> LoadUnderWay | None:
         """Take the lease on driving a load; None when it is gone or somebody else drives it."""

@@ -14,7 +14,7 @@ def one_line(reason: str) -> str:
     return " ".join(reason.split())[:LONGEST_REASON]
 
 
-def limits_told(limits: Mapping[str, int | None], *, group_cap: int | None) -> str:
+def limits_told(limits: Mapping[str, int | str | None], *, group_cap: int | None) -> str:
     """Name what was set of an endpoint's limits, and of its resource group's."""
     return f"limits {dict(limits)}" if group_cap is None else f"limits {dict(limits)}, resource group {group_cap}"
 

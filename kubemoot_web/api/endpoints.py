@@ -1,6 +1,6 @@
 """`/endpoints`: who may contact a server, who waits for it, and what operators do about it; never a text."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from ninja import Query, Router, Schema
@@ -20,7 +20,7 @@ from scheduler.services.endpoint_steps import endpoint_step
 router = Router()
 
 MOST = 10_000
-LIMITS = ("maxConcurrent", "interactiveReserve", "abortsOnDisconnect", "quarantineOnAmbiguous")
+LIMITS = ("maxConcurrent", "interactiveReserve", "abortsOnDisconnect", "quarantineOnAmbiguous", "failMode")
 
 
 class GroupIn(Schema):
@@ -42,7 +42,7 @@ class AdmissionIn(Schema):
         extra="forbid",
         json_schema_extra={
             "examples": [
-                {"maxConcurrent": 4, "interactiveReserve": 1},
+                {"maxConcurrent": 4, "interactiveReserve": 1, "failMode": "closed"},
                 {"resourceGroup": {"maxConcurrent": 2}},
             ]
         },
@@ -52,6 +52,7 @@ class AdmissionIn(Schema):
     interactiveReserve: Annotated[int, Field(ge=0, le=MOST)] = 0
     abortsOnDisconnect: Annotated[bool, Field(strict=True)] = True
     quarantineOnAmbiguous: Annotated[bool, Field(strict=True)] = False
+    failMode: Literal["closed", "local"] = "closed"
     resourceGroup: GroupIn | None = None
     resourceVersion: Annotated[str, Field(max_length=20)] | None = None
 
@@ -62,7 +63,7 @@ class AdmissionIn(Schema):
             raise ValueError(f"say at least one of {', '.join(LIMITS)}, or resourceGroup with its maxConcurrent")
         return self
 
-    def limits(self) -> dict[str, int | None]:
+    def limits(self) -> dict[str, int | str | None]:
         """Give what was sent of the endpoint's own limits, no defaults."""
         said = self.model_fields_set - {"resourceGroup", "resourceVersion"}
         return {name: getattr(self, name) for name in sorted(said)}
@@ -105,6 +106,7 @@ ENDPOINT = {
     "interactiveReserve": 1,
     "abortsOnDisconnect": True,
     "quarantineOnAmbiguous": False,
+    "failMode": "closed",
     "resourceGroup": {"name": "bus-1", "maxConcurrent": 4, "inFlight": 4, "endpoints": ["gpu-1", "gpu-2"]},
     "inFlight": {"total": 3, "interactive": 2, "background": 1, "loading": 0, "held": 0, "left": 0},
     "waiting": 1,
@@ -176,6 +178,10 @@ async def put(request: AuthedRequest, name: str, payload: AdmissionIn) -> dict[s
     """Set the cap, the part of it that background calls never take, what its engine does: fields of its ModelServer.
 
     `resourceGroup` sets the cap of the group that the server is in, on all of its servers at once.
+    `failMode` says what becomes of clients' calls there while the ledger cannot be reached: `closed`, none is placed;
+    `local`, each web process goes on by its own count, with the models that were in memory. Tickets over REST are
+    never handed out without the ledger.
+
     With `resourceVersion` they are set only if the resource is still that version. A cap below what is in flight ends
     nothing: new calls wait until there is room. To let nobody in, pause it. `abortsOnDisconnect` false keeps the place
     of a call that came through the gateway and was left by its client, until the engine ends; it says nothing of

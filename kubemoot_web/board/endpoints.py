@@ -106,6 +106,7 @@ def _doc(
         "interactiveReserve": server.interactive_reserve,
         "abortsOnDisconnect": record.config.aborts_on_disconnect,
         "quarantineOnAmbiguous": record.config.quarantine_on_ambiguous,
+        "failMode": record.config.fail_mode.value,
         "resourceGroup": None if group is None else _group_doc(group),
         "inFlight": _flight_doc(in_flight_of(server)),
         "waiting": waiting,

@@ -25,7 +25,8 @@ TRIES = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How many calls a server takes at once, how many of these places background calls never take, whether its engine
-    ends its work when a client leaves, and whether it is taken out when nobody knows what its engine works on.
+    ends its work when a client leaves, whether it is taken out when nobody knows what its engine works on, and what
+    becomes of calls there while the ledger cannot be reached.
 
     `group` is its resource group, whose cap it shares with the servers `beside` it.
     """
@@ -34,6 +35,7 @@ class Limits:
     interactive_reserve: int
     aborts_on_disconnect: bool
     quarantine_on_ambiguous: bool
+    fail_mode: str
     resource_version: str
     group: ResourceGroup | None = None
     beside: tuple[str, ...] = ()
@@ -52,6 +54,7 @@ async def limits_get(*, server: str) -> Limits:
         interactive_reserve=scheduling.get("interactiveReserve", 0),
         aborts_on_disconnect=scheduling.get("abortsOnDisconnect", True),
         quarantine_on_ambiguous=scheduling.get("quarantineOnAmbiguous", False),
+        fail_mode=scheduling.get("failMode", "closed"),
         resource_version=str(stored.resource_version),
         group=_group_of(stored),
         beside=tuple(
@@ -63,7 +66,7 @@ async def limits_get(*, server: str) -> Limits:
 async def limits_put(
     *,
     server: str,
-    limits: Mapping[str, int | None],
+    limits: Mapping[str, int | str | None],
     group_cap: int | None = None,
     resource_version: str | None,
     node: str,
@@ -109,7 +112,7 @@ def key_of_server(server: str) -> ResourceKey:
     return key_of(kind=MODEL_SERVER, namespace=namespace, name=name)
 
 
-def _limited(stored: Stored, limits: Mapping[str, int | None], resource_version: str | None) -> dict[str, Any]:
+def _limited(stored: Stored, limits: Mapping[str, int | str | None], resource_version: str | None) -> dict[str, Any]:
     """Write the resource with its new limits, resting on the version that was named, else on the one that was read."""
     document = desired(stored)
     scheduling = {**document["spec"].get("scheduling", {}), **limits}

@@ -176,7 +176,9 @@ def _caller(principal: Principal) -> str:
 
 async def _is_known(rt: Runtime, model: str) -> bool:
     """Say whether anybody has a model, asking the database only where no server does."""
-    return is_known(model=model, registered=(), servers=rt.ledger.replica.servers.values()) or is_known(
+    local = rt.doors.local  # a ledger that begins anew knows no server for a moment
+    servers = local.records if local.is_on else rt.ledger.replica.servers
+    return is_known(model=model, registered=(), servers=servers.values()) or is_known(
         model=model, registered=await rt.callers.models(), servers=()
     )
 

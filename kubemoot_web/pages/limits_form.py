@@ -14,7 +14,8 @@ NUMERIC = {"inputmode": "numeric"}
 
 
 class LimitsForm(ResourceForm):
-    """How many calls at once, how many of these places background calls never take, and what its engine does.
+    """How many calls at once, how many of these places background calls never take, what its engine does, and what
+    becomes of calls without the ledger.
 
     Of a server in a resource group also how many calls all of its servers take together.
     """
@@ -24,6 +25,7 @@ class LimitsForm(ResourceForm):
         "spec.scheduling.interactiveReserve": "reserve",
         "spec.scheduling.abortsOnDisconnect": "works_on",
         "spec.scheduling.quarantineOnAmbiguous": "doubts",
+        "spec.scheduling.failMode": "goes_on",
         "spec.scheduling": "reserve",
         "spec.scheduling.resourceGroup": "group_cap",
         "spec.scheduling.resourceGroup.maxConcurrent": "group_cap",
@@ -66,6 +68,13 @@ class LimitsForm(ResourceForm):
         "ready with nothing in flight.",
         widget=forms.CheckboxInput,
     )
+    goes_on = forms.BooleanField(
+        label="Calls go on here while Redis cannot be reached",
+        required=False,
+        help_text="Those of the gateway's clients, with the models in memory. Each web process then lets in as many as "
+        "the cap, for none knows of the others.",
+        widget=forms.CheckboxInput,
+    )
     version = forms.CharField(widget=forms.HiddenInput, max_length=20)
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, limits: Limits) -> None:
@@ -77,6 +86,7 @@ class LimitsForm(ResourceForm):
                 "reserve": limits.interactive_reserve,
                 "works_on": not limits.aborts_on_disconnect,
                 "doubts": limits.quarantine_on_ambiguous,
+                "goes_on": limits.fail_mode == "local",
                 "group_cap": limits.group.max_concurrent if limits.group else None,
                 "version": limits.resource_version,
             },
@@ -99,13 +109,14 @@ class LimitsForm(ResourceForm):
             self.add_error("group_cap", "A resource group has a cap, at least 1.")
         return self.cleaned_data
 
-    def limits(self) -> dict[str, int | None]:
+    def limits(self) -> dict[str, int | str | None]:
         """Give what was typed, as the resource calls it."""
         return {
             "maxConcurrent": self.cleaned_data["cap"],
             "interactiveReserve": self.cleaned_data["reserve"] or 0,
             "abortsOnDisconnect": not self.cleaned_data["works_on"],
             "quarantineOnAmbiguous": self.cleaned_data["doubts"],
+            "failMode": "local" if self.cleaned_data["goes_on"] else "closed",
         }
 
     def new_group_cap(self) -> int | None:

@@ -37,6 +37,7 @@ class ServerSpec:
     call_timeout_s: float = 600
     aborts_on_disconnect: bool = True
     quarantine_on_ambiguous: bool = False
+    fail_mode: str = "closed"
     telemetry_url: str | None = None
 
 

@@ -18,7 +18,8 @@ class AttemptOutcome(StrEnum):
 
     `refused` is a no to what was asked: by the engine, or because nothing could ever serve it. `cancelled_queued`,
     `queue_timeout`, `queue_full` and `queue_cleared` never contacted a server; neither did `quarantined`: its server
-    was taken out before anything was sent. `expired`: it lost its place.
+    was taken out before anything was sent. `expired`: it lost its place. `admission_unavailable`: the ledger that gives
+    places was lost while it waited.
     """
 
     OK = "ok"
@@ -32,6 +33,7 @@ class AttemptOutcome(StrEnum):
     QUEUE_CLEARED = "queue_cleared"
     QUARANTINED = "quarantined"
     EXPIRED = "expired"
+    ADMISSION_UNAVAILABLE = "admission_unavailable"
 
 
 ENDS = {
@@ -44,6 +46,7 @@ ENDS = {
 ASIDE = {
     "queue-full": AttemptOutcome.QUEUE_FULL,
     "queue-cleared": AttemptOutcome.QUEUE_CLEARED,
+    "ledger-unavailable": AttemptOutcome.ADMISSION_UNAVAILABLE,
     "model-too-large": AttemptOutcome.REFUSED,
     "prompt-too-large": AttemptOutcome.REFUSED,
 }
@@ -126,6 +129,13 @@ def outcome_of(*, event: Event, has_started: bool) -> AttemptOutcome | None:
             return None
 
 
+def outcome_of_end(*, end: CallEnd, has_started: bool) -> AttemptOutcome:
+    """Say how an attempt ended whose call ended so at its engine."""
+    if end is CallEnd.CANCELLED:
+        return AttemptOutcome.CANCELLED_RUNNING if has_started else AttemptOutcome.CANCELLED_QUEUED
+    return ENDS[end]
+
+
 def waits_again(event: Event) -> bool:
     """Say of a lapse whether only the place was lost; it has no reason when the whole wait is over."""
     return bool(event.get("waiter")) and bool(event.get("reason"))
@@ -198,11 +208,9 @@ def _ended(record: AttemptRecord | None, event: Event, at: float) -> AttemptReco
 
 def _released_as(event: Event, has_started: bool) -> AttemptOutcome:
     end = event.get("end")
-    if end == CallEnd.CANCELLED:
-        return AttemptOutcome.CANCELLED_RUNNING if has_started else AttemptOutcome.CANCELLED_QUEUED
     if end is None:
         return AttemptOutcome.OK if event.get("ok", True) else AttemptOutcome.ERROR
-    return ENDS[CallEnd(end)]
+    return outcome_of_end(end=CallEnd(end), has_started=has_started)
 
 
 STEPS: dict[str, Callable[[AttemptRecord | None, Event, float], AttemptRecord | None]] = {

@@ -44,6 +44,16 @@ class QuarantineCause(StrEnum):
 AMBIGUOUS = frozenset(QuarantineCause) - {QuarantineCause.SILENT}
 
 
+class FailMode(StrEnum):
+    """What becomes of calls on a server while the ledger cannot be reached.
+
+    `closed`: none is placed. `local`: each web process goes on by its own count, with what is in memory.
+    """
+
+    CLOSED = "closed"
+    LOCAL = "local"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
     """Whether calls may be placed on a server: since when, why (in words), and who said so.

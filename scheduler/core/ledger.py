@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from providers.core.specs import ResourceGroup
-from scheduler.core.gate import Admission, Circuit, QuarantineCause
+from scheduler.core.gate import Admission, Circuit, FailMode, QuarantineCause
 from scheduler.core.resident import Resident
 from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
 
@@ -36,6 +36,7 @@ class ServerConfig:
     call_timeout_s: float = 600.0
     aborts_on_disconnect: bool = True
     quarantine_on_ambiguous: bool = False
+    fail_mode: FailMode = FailMode.CLOSED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from providers.core.specs import ResourceGroup
-from scheduler.core.gate import Admission, AdmissionBy, AdmissionState, Circuit, QuarantineCause
+from scheduler.core.gate import Admission, AdmissionBy, AdmissionState, Circuit, FailMode, QuarantineCause
 from scheduler.core.ledger import Intent, Plan, ServerConfig, ServerLearned, ServerRecord, ServerSeen, Use
 from scheduler.core.snapshot import Resident
 from scheduler.core.types import Candidate, Drain, LoadUnderWay, Priority, Ticket, TicketState, Waiter
@@ -52,7 +52,7 @@ def server_record(doc: Mapping[str, Any]) -> ServerRecord:
     """Read a server's document. A part that is a value already (it did not change) stays as it is."""
     config, seen, learned = doc["config"], doc["seen"], doc["learned"]
     if not isinstance(config, ServerConfig):
-        config = _plain(ServerConfig, config, resource_group=_group)
+        config = _plain(ServerConfig, config, resource_group=_group, fail_mode=FailMode)
     if not isinstance(seen, ServerSeen):
         seen = _plain(
             ServerSeen,

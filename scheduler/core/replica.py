@@ -12,6 +12,7 @@ from scheduler.core import ledger_docs as docs
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.demand_book import DemandBook
 from scheduler.core.fleet import Fleet
+from scheduler.core.gate import FailMode
 from scheduler.core.ledger import Intent, Plan, ServerRecord, Use
 from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.types import Drain, LoadUnderWay, Ticket, Waiter
@@ -39,6 +40,8 @@ class Replica:
         self.config = config
         self.version = 0
         self.servers: dict[str, ServerRecord] = {}
+        self.local_servers: set[str] = set()
+        """Those where calls go on without the ledger."""
         self.tickets: dict[str, Ticket] = {}
         self.loads: dict[str, LoadUnderWay] = {}
         self.waiters: dict[str, Waiter] = {}
@@ -82,6 +85,7 @@ class Replica:
         """Start again from a full copy."""
         for table in (*self._tables.values(), self.observed, self.estimated):
             table.clear()
+        self.local_servers.clear()
         self.line.clear()
         self._fleet.clear()
         self._demand.clear()
@@ -125,6 +129,10 @@ class Replica:
             case "server":
                 self._fleet.server_moved(key, is_new_or_gone=(before is None) != (after is None))
                 self._learn_sizes(after)
+                if after is not None and after.config.fail_mode is FailMode.LOCAL:
+                    self.local_servers.add(key)
+                else:
+                    self.local_servers.discard(key)
             case "drain":
                 self._fleet.touch(key)
             case "ticket":

@@ -18,7 +18,7 @@ from scheduler.core.admission.elsewhere import is_elsewhere, kept_from
 from scheduler.core.admission.retrying import Failure, again, failure_of, read_retry_after
 from scheduler.core.calls import Call
 from scheduler.core.decisions import Reason
-from scheduler.core.gate import AdmissionState
+from scheduler.core.gate import AdmissionState, FailMode
 from scheduler.core.ledger import CallEnd, Outcome, ServerRecord, Settled
 from scheduler.core.types import Ticket
 from scheduler.services.held import Progress
@@ -47,7 +47,10 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """Where an attempt of a call runs. `context_length` is the copy's, as far as known."""
+    """Where an attempt of a call runs. `context_length` is the copy's, as far as known.
+
+    `is_local`: this process gave the place by itself, the ledger knows nothing of it.
+    """
 
     call: str
     attempt: int
@@ -55,6 +58,7 @@ class Placed:
     server: ServerRecord
     context_length: int | None
     waited_s: float
+    is_local: bool = False
 
 
 class RunningCall:
@@ -145,7 +149,9 @@ async def call_open(
             asked, attempt = replace(asked, plan=None), attempt + 1
             continue
         progress = Progress(at=doors.now(), is_told=is_stream)
-        doors.held.hold(ticket=placed.ticket.id, progress=progress, on_lapse=on_lapse)
+        if not placed.is_local:
+            goes_on = placed.server.config.fail_mode is FailMode.LOCAL
+            doors.held.hold(ticket=placed.ticket, progress=progress, on_lapse=on_lapse, goes_on=goes_on)
         on_place(placed)
         tried = await _contact(doors=doors, placed=placed, prepare=prepare, progress=progress)
         if isinstance(tried, RunningCall):
@@ -178,7 +184,8 @@ async def _placed(*, doors: Doors, call: str, attempt: int, settled: Settled) ->
     """Look up where a call runs; None, and the place is given back, on a server that was taken out meanwhile."""
     ticket = settled.ticket
     assert ticket is not None
-    record = doors.ledger.replica.servers.get(ticket.server)
+    own = doors.local.record_of(ticket=ticket.id)
+    record = doors.ledger.replica.servers.get(ticket.server) if own is None else own
     if record is None:  # taken out of the configuration in this very moment
         await give_back(doors=doors, ticket=ticket.id, outcome=Outcome(ok=False, end=CallEnd.CANCELLED))
         raise NoPlace(reason=Reason.GPU_CLOSED, model=ticket.model)
@@ -194,6 +201,7 @@ async def _placed(*, doors: Doors, call: str, attempt: int, settled: Settled) ->
         server=record,
         context_length=known or record.config.context_length,
         waited_s=settled.waited_s,
+        is_local=own is not None,
     )
 
 

@@ -1,7 +1,7 @@
 """Brings what operators registered into the ledger."""
 
 from scheduler.core.config import SchedulerConfig
-from scheduler.ports import Catalog, Effects, Ledger
+from scheduler.ports import Catalog, Clock, Effects, Ledger
 from scheduler.services.cycle import run_cycle
 
 
@@ -19,3 +19,11 @@ async def ledger_configure(
     if changed:
         await run_cycle(ledger=ledger, effects=effects, config=config, now=now)
     return changed
+
+
+async def ledger_back(
+    *, ledger: Ledger, catalog: Catalog, effects: Effects, config: SchedulerConfig, now: Clock
+) -> None:
+    """Make a ledger that is back, and may have begun anew, know what is registered, and plan for whoever waits."""
+    await ledger_configure(ledger=ledger, catalog=catalog, effects=effects, config=config, now=now())
+    await run_cycle(ledger=ledger, effects=effects, config=config, now=now())

@@ -87,7 +87,7 @@ async def let_go(
     its caller is kept in the background, and this returns at once.
     """
     if contact is not None:
-        if is_at_work and not config.aborts_on_disconnect and doors.held.holds(ticket=ticket):
+        if is_at_work and not config.aborts_on_disconnect and _is_kept(doors, ticket):
             left = _Left(
                 ticket=ticket, contact=contact, progress=progress, outcome=outcome, limit_s=config.call_timeout_s
             )
@@ -96,6 +96,11 @@ async def let_go(
         contact.close()
     doors.held.let_go(ticket=ticket)
     await give_back(doors=doors, ticket=ticket, outcome=outcome)
+
+
+def _is_kept(doors: Doors, ticket: str) -> bool:
+    """Say whether a place is still its call's: given by the ledger and not taken back, or by this process."""
+    return doors.held.holds(ticket=ticket) or doors.local.record_of(ticket=ticket) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +122,14 @@ def _leave(doors: Doors, left: _Left) -> None:
         doors.held.let_go(ticket=left.ticket)
 
     stop = doors.left.keep(work=_work_on(doors, left), on_end=on_end)
-    if stop is not None:
-        doors.held.hold(ticket=left.ticket, progress=left.progress, on_lapse=stop)
+    if stop is not None and doors.held.holds(ticket=left.ticket):
+        doors.held.hand_over(ticket=left.ticket, on_lapse=stop)
 
 
 async def _work_on(doors: Doors, left: _Left) -> None:
-    with contextlib.suppress(LedgerUnavailable):  # the place is kept all the same, only nobody sees why
-        await doors.ledger.commit(changes=[LeftChange(ticket=left.ticket)], now=doors.now())
+    if doors.held.holds(ticket=left.ticket):
+        with contextlib.suppress(LedgerUnavailable):  # the place is kept all the same, only nobody sees why
+            await doors.ledger.commit(changes=[LeftChange(ticket=left.ticket)], now=doors.now())
     outcome = left.outcome
     try:
         async with asyncio.timeout(left.limit_s):

@@ -5,6 +5,7 @@ whoever stops asking is forgotten within the waiter's lease; nothing is held for
 """
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from scheduler.core.calls import Call
@@ -14,7 +15,7 @@ from scheduler.core.ledger import CallEnd, GrantChange, Outcome, Plan, Settled
 from scheduler.core.replica import Replica
 from scheduler.core.settling import is_settled
 from scheduler.core.types import Ticket, TicketState, Waiter
-from scheduler.ports import Clock, Effects, Ids, Ledger, TicketGone
+from scheduler.ports import Clock, Effects, Ids, Ledger, LedgerUnavailable, TicketGone
 from scheduler.services.cycle import apply_effects, plan_changes, run_cycle
 from scheduler.services.tickets import ticket_release
 
@@ -50,7 +51,10 @@ async def call_submit(
         await run_cycle(ledger=ledger, effects=effects, config=config, now=now())
         return await call_wait(ledger=ledger, config=config, now=now, waiter=waiter.id, wait_s=wait_s)
     except asyncio.CancelledError:
-        await asyncio.shield(call_withdraw(ledger=ledger, effects=effects, config=config, waiter=waiter.id, now=now()))
+        with suppress(LedgerUnavailable):  # it lapses by itself; what counts is that its caller is gone
+            await asyncio.shield(
+                call_withdraw(ledger=ledger, effects=effects, config=config, waiter=waiter.id, now=now())
+            )
         raise
 
 
@@ -86,9 +90,11 @@ async def call_give_up(
     return gave_up
 
 
-async def call_withdraw(*, ledger: Ledger, effects: Effects, config: SchedulerConfig, waiter: str, now: float) -> None:
+async def call_withdraw(
+    *, ledger: Ledger, effects: Effects, config: SchedulerConfig, waiter: str, now: float, reason: str = ""
+) -> None:
     """Leave the line for a caller that is cut off: its last question may have handed it a ticket that nobody got."""
-    if await call_give_up(ledger=ledger, effects=effects, config=config, waiter=waiter, now=now):
+    if await call_give_up(ledger=ledger, effects=effects, config=config, waiter=waiter, now=now, reason=reason):
         return
     left = Outcome(ok=False, end=CallEnd.CANCELLED)
     ticket = ticket_id(waiter=waiter)
@@ -110,16 +116,17 @@ async def _claim_at_once(
         try:
             committed = await ledger.commit(changes=changes, now=now)
         except asyncio.CancelledError:  # it may have been granted all the same
-            await asyncio.shield(
-                ticket_release(
-                    ledger=ledger,
-                    effects=effects,
-                    config=config,
-                    ticket=own.ticket.id,
-                    outcome=Outcome(ok=False, end=CallEnd.CANCELLED),
-                    now=now,
+            with suppress(LedgerUnavailable):
+                await asyncio.shield(
+                    ticket_release(
+                        ledger=ledger,
+                        effects=effects,
+                        config=config,
+                        ticket=own.ticket.id,
+                        outcome=Outcome(ok=False, end=CallEnd.CANCELLED),
+                        now=now,
+                    )
                 )
-            )
             raise
         await apply_effects(effects=effects, changes=changes, committed=committed)
         if committed.results[changes.index(own)] is None:

@@ -18,13 +18,13 @@ class Bells:
     def __init__(self, *, replica: Replica) -> None:
         self.rung = 0
         self._replica = replica
-        self._sleepers: dict[str, list[asyncio.Future[None]]] = {}
+        self._sleepers: dict[str, list[asyncio.Future[bool]]] = {}
 
     async def sleep(self, *, waiter: str, timeout_s: float) -> bool:
-        """Sleep until the wait is over, and say so; False when the time is over first."""
+        """Sleep until the wait is over, and say so; False when the time is over first, or somebody is to look again."""
         if is_settled(replica=self._replica, waiter=waiter):
             return True
-        bell = asyncio.get_running_loop().create_future()
+        bell: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._sleepers.setdefault(waiter, []).append(bell)
         try:
             async with asyncio.timeout(timeout_s):
@@ -33,7 +33,7 @@ class Bells:
             return False
         finally:
             self._take_down(waiter, bell)
-        return True
+        return bell.result()
 
     def ring(self, deltas: Iterable[tuple[str, str, Mapping[str, Any] | None]]) -> None:
         """Wake the callers whose wait these changes, which the replica knows by now, have ended."""
@@ -50,15 +50,21 @@ class Bells:
         for waiter in tuple(self._sleepers):
             self._ring_for(waiter)
 
+    def wake(self, *, waiter: str) -> None:
+        """Wake who sleeps until this wait is over, although it is not: the world has changed otherwise."""
+        for bell in self._sleepers.get(waiter, ()):
+            if not bell.done():
+                bell.set_result(False)
+
     def _ring_for(self, waiter: str | None) -> None:
         if waiter not in self._sleepers or not is_settled(replica=self._replica, waiter=waiter):
             return
         for bell in self._sleepers[waiter]:
             if not bell.done():
-                bell.set_result(None)
+                bell.set_result(True)
                 self.rung += 1
 
-    def _take_down(self, waiter: str, bell: asyncio.Future[None]) -> None:
+    def _take_down(self, waiter: str, bell: asyncio.Future[bool]) -> None:
         bells = self._sleepers[waiter]
         bells.remove(bell)
         if not bells:

@@ -9,6 +9,7 @@ from providers.core.specs import ServerSpec
 from providers.core.types import EngineKind
 from scheduler import queries
 from scheduler.core.calls import AgentOffer, AgentProfile
+from scheduler.core.gate import FailMode
 from scheduler.core.ledger import ServerConfig
 from scheduler.core.types import Candidate
 
@@ -73,4 +74,5 @@ def _config(server: ServerSpec) -> ServerConfig:
         call_timeout_s=server.call_timeout_s,
         aborts_on_disconnect=server.aborts_on_disconnect,
         quarantine_on_ambiguous=server.quarantine_on_ambiguous,
+        fail_mode=FailMode(server.fail_mode),
     )

@@ -11,7 +11,7 @@ from scheduler.stores.link import Link
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 9
+LAYOUT = 10
 PAGE = 1000
 
 

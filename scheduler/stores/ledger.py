@@ -95,6 +95,15 @@ class RedisLedger:
         """Sleep until this wait is over, and say so; False when the time is over first."""
         return await self._feed.bells.sleep(waiter=waiter, timeout_s=timeout_s)
 
+    def wake(self, *, waiter: str) -> None:
+        """Have whoever sleeps until this wait is over look again now."""
+        self._feed.bells.wake(waiter=waiter)
+
+    @property
+    def losses(self) -> int:
+        """Count how often this process lost the ledger."""
+        return self._feed.losses
+
     @property
     def wake_ups(self) -> int:
         """Count the sleeping callers that this process has woken because their wait was over."""

@@ -38,6 +38,7 @@ class ReplicaFeed:
     def __init__(self, *, replica: Replica, link: Link, follower: Link, root: str, block_s: float) -> None:
         self.replica = replica
         self.bells = Bells(replica=replica)
+        self.losses = 0
         self._link = link
         self._follower = follower
         self._root = root
@@ -180,6 +181,7 @@ class ReplicaFeed:
                 await self._follow_once()
             except Exception as problem:  # a follower that died would leave this process with a picture of the past
                 if not lost:
+                    self.losses += 1
                     is_known = isinstance(problem, LedgerUnavailable | RedisError)
                     log.warning("ledger_feed_lost problem=%s", problem, exc_info=None if is_known else problem)
                 await asyncio.sleep(RETRY_S[min(lost, len(RETRY_S) - 1)])

@@ -67,6 +67,7 @@ async def test_an_open_endpoint_tells_its_cap_its_reserve_and_what_is_in_flight_
         "interactiveReserve": 1,
         "abortsOnDisconnect": True,
         "quarantineOnAmbiguous": False,
+        "failMode": "closed",
         "resourceGroup": None,
         "inFlight": {"total": 1, "interactive": 1, "background": 0, "loading": 0, "held": 0, "left": 0},
         "waiting": 1,
@@ -165,11 +166,13 @@ async def test_cap_and_reserve_are_fields_of_the_resource_under_its_version(robo
     second = (await robot.put("/endpoints/gpu-1/admission", {"interactiveReserve": 2, "resourceVersion": "2"})).json()
     lost = await robot.put("/endpoints/gpu-1/admission", {"maxConcurrent": 9, "resourceVersion": "2"})
     none = (await robot.put("/endpoints/gpu-1/admission", {"maxConcurrent": None, "interactiveReserve": 0})).json()
+    local = (await robot.put("/endpoints/gpu-1/admission", {"failMode": "local"})).json()
 
     assert (first["maxConcurrent"], first["interactiveReserve"], first["resourceVersion"]) == (4, 1, "2")
     assert (second["maxConcurrent"], second["interactiveReserve"], second["resourceVersion"]) == (4, 2, "3")
     assert await error_of(lost) == (409, "conflict")
     assert (none["maxConcurrent"], none["interactiveReserve"], none["resourceVersion"]) == (None, 0, "4")
+    assert [each["failMode"] for each in (first, second, none, local)] == ["closed", "closed", "closed", "local"]
     spec = (await robot.get("/resources/modelservers/default/gpu-1")).json()["spec"]
     assert spec["scheduling"]["memoryMiB"] == 32768
 
@@ -197,6 +200,7 @@ async def test_what_the_engine_does_when_a_client_leaves_is_set_here_and_who_wor
         ({"abortsOnDisconnect": "no"}, "valid boolean"),
         ({"abortsOnDisconnect": None}, "valid boolean"),
         ({"quarantineOnAmbiguous": 1}, "valid boolean"),
+        ({"failMode": "open"}, "'closed' or 'local'"),
         ({"cap": 2}, "not permitted"),
         ({}, "say at least one of maxConcurrent"),
         ({"resourceVersion": "1"}, "say at least one of maxConcurrent"),

@@ -99,3 +99,18 @@ async def test_two_that_ask_for_one_wait_both_wake(world: World) -> None:
     await world.grant("t1", waiter="w1")
 
     assert [await one["w1"], await other["w1"]] == [True, True]
+
+
+async def test_who_is_to_look_again_wakes_without_an_end_and_counts_as_nobodys_wake_up(world: World) -> None:
+    await world.waits("w1")
+    await world.waits("w2")
+    one, other = [await asleep(world.ledger, id) for id in ("w1", "w2")]
+    before = world.ledger.wake_ups
+
+    world.ledger.wake(waiter="w1")
+    world.ledger.wake(waiter="nobody")
+
+    assert await one["w1"] is False
+    assert not other["w2"].done()
+    assert world.ledger.wake_ups == before
+    other["w2"].cancel()

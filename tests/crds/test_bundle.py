@@ -45,6 +45,7 @@ def test_kinds_may_be_mixed_and_every_write_holds_its_defaults():
                     "callTimeoutSeconds": 600,
                     "abortsOnDisconnect": True,
                     "quarantineOnAmbiguous": False,
+                    "failMode": "closed",
                 },
             },
         ),
@@ -106,7 +107,7 @@ def test_an_unknown_field_is_refused_with_its_path_and_what_is_known():
             "spec.scheduling.futureField",
             "is no field of ModelServer v1alpha1; known here: memoryMiB, reserveMiB, weight, maxParallel, "
             "contextLength, maxConcurrent, interactiveReserve, resourceGroup, callTimeoutSeconds, abortsOnDisconnect, "
-            "quarantineOnAmbiguous",
+            "quarantineOnAmbiguous, failMode",
         ),
         (
             10,

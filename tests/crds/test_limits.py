@@ -36,13 +36,14 @@ async def stored():
 async def test_what_is_not_named_stays_and_whoever_must_know_is_told():
     told = Told()
 
-    await put(told, interactiveReserve=1)
+    await put(told, interactiveReserve=1, failMode="local")
 
     assert await limits_get(server="gpu-1") == Limits(
         max_concurrent=2,
         interactive_reserve=1,
         aborts_on_disconnect=True,
         quarantine_on_ambiguous=False,
+        fail_mode="local",
         resource_version="2",
     )
     assert (await ModelServer.objects.aget()).spec["scheduling"]["memoryMiB"] == 1024

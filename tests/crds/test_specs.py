@@ -173,3 +173,10 @@ def test_a_kind_of_the_whole_cluster_has_no_namespace():
     text = f"{HEAD}kind: MootArchetype\nmetadata: {{name: m, namespace: a}}\nspec: {{phases: [one]}}\n"
 
     assert said(text) == [(3, "metadata.namespace", "must be left out: a MootArchetype belongs to the whole cluster")]
+
+
+def test_what_a_server_does_without_the_ledger_is_one_of_two_words():
+    assert spec_of(server("a", spec="  scheduling: {failMode: local}\n"))["scheduling"]["failMode"] == "local"
+    assert spec_of(server("a"))["scheduling"]["failMode"] == "closed"
+    (problem,) = refusals(server("a", spec="  scheduling: {failMode: open}\n"))
+    assert (problem.field, problem.message) == ("spec.scheduling.failMode", "must be one of closed or local")

@@ -37,6 +37,7 @@ class MemoryLedger:
 
     def __init__(self, *, config: SchedulerConfig | None = None, clock: Callable[[], float] | None = None) -> None:
         self._config = config or SchedulerConfig()
+        self.losses = 0
         self._books = Books(config=self._config, clock=clock or ManualClock())
 
     @property
@@ -60,6 +61,10 @@ class MemoryLedger:
     async def wait_until_settled(self, *, waiter: str, timeout_s: float) -> bool:
         """Sleep until this wait is over, and say so; False when the time is over first."""
         return await self._books.bells.sleep(waiter=waiter, timeout_s=timeout_s)
+
+    def wake(self, *, waiter: str) -> None:
+        """Have whoever sleeps until this wait is over look again now."""
+        self._books.bells.wake(waiter=waiter)
 
     @property
     def wake_ups(self) -> int:

@@ -13,10 +13,8 @@ from kubemoot_web.gateway.relaying import Relaying
 from kubemoot_web.gateway.room import Room, Rooms
 from providers.core.engines.base import Trouble
 from scheduler.core.calls import Call
-from scheduler.services.held import HeldTickets
-from scheduler.services.placing import Doors
 from tests.fakes.scripted_relay import Answer, ScriptedRelay
-from tests.services.world import World
+from tests.services.world import World, doors_of
 from tests.services.world import call as make_call
 
 MODEL = "qwen3:14b"
@@ -93,8 +91,8 @@ class Gate:
         self.world = world
         self.relay = ScriptedRelay(*script) if relay is None else relay
         self.pauses: list[float] = []
-        self.held = HeldTickets(ledger=world.ledger, config=world.config)
-        self.doors = Doors(**world.parts, relay=self.relay, held=self.held, now=world.clock, pause=self._pause)
+        self.doors = doors_of(world, self.relay, pause=self._pause)
+        self.held = self.doors.held
         self.made = 0
 
     def start(
@@ -107,9 +105,22 @@ class Gate:
         room: Room | None = None,
     ) -> "asyncio.Task[None]":
         """Let a client call."""
+        relaying = self.relaying(client, call, wait_s=wait_s, hold_s=hold_s, room=room)
+        return asyncio.create_task(asyncio.wait_for(relaying.run(), LONGEST_S))
+
+    def relaying(
+        self,
+        client: Client,
+        call: Call | None = None,
+        *,
+        wait_s: float = 60,
+        hold_s: float = 60,
+        room: Room | None = None,
+    ) -> Relaying:
+        """Carry a client's call, once it is run."""
         self.made += 1
         route = ROUTES[client.path]
-        relaying = Relaying(
+        return Relaying(
             doors=self.doors,
             line=client.line,
             asked=read_asked(dialect=route.dialect, operation=route.operation, body=client.body_sent),
@@ -119,7 +130,6 @@ class Gate:
             wait_s=wait_s,
             hold_s=hold_s,
         )
-        return asyncio.create_task(asyncio.wait_for(relaying.run(), LONGEST_S))
 
     async def serve(self, client: Client, call: Call | None = None, **limits: float) -> Client:
         """Let a client call, and wait until it was served."""

@@ -220,9 +220,9 @@ async def test_a_place_that_was_taken_back_is_told_inside_the_answer_and_closes_
     gate = Gate(await world_of(), answer)
     running = gate.start(client)
     await until(lambda: client.body == EVENT)
-    ((_, on_lapse),) = gate.held._held.values()
+    (held,) = gate.held._held.values()
 
-    on_lapse()
+    held.on_lapse()
     await running
 
     assert answer.is_closed

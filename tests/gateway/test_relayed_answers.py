@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from kubemoot_web.gateway import relaying
 from providers.clients.relay import RelayClient
 from providers.core.engines.base import Trouble
 from tests.fakes.raw_server import answering, raw_server
@@ -132,9 +131,7 @@ async def test_a_back_off_holds_no_place(path, stream):
         slept.append((seconds, gate.tickets))
         await wake.wait()
 
-    gate.doors = relaying.Doors(
-        **world.parts, relay=gate.relay, held=gate.held, now=world.clock, pause=pause
-    )  # the same doors, with a pause that a test ends
+    gate.doors = replace(gate.doors, pause=pause)  # the same doors, with a pause that a test ends
     running = gate.start(first)
     await until(lambda: bool(slept))
     assert slept == [(4.0, [])]

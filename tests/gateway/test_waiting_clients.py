@@ -48,9 +48,9 @@ async def test_an_engine_may_be_silent_for_as_long_as_its_server_says_and_only_a
     running = gate.start(client)
     await until(lambda: len(gate.asked) == 1)
 
-    ((progress, _),) = gate.held._held.values()
+    (held,) = gate.held._held.values()
     ((_, request),) = gate.relay.asked
-    assert (progress.is_told, request.silence_s) == (stream, 7.0)
+    assert (held.progress.is_told, request.silence_s) == (stream, 7.0)
     finish.set()
     await running
 

@@ -157,7 +157,7 @@ async def test_limits_are_set_through_the_resource(ledger):
     page = (await client.get(ONE)).content.decode()
     version = re.search(r'name="version" value="(\d+)"', page)[1]
 
-    done = await post(client, "limits", cap="4", reserve="2", version=version)
+    done = await post(client, "limits", cap="4", reserve="2", goes_on="on", version=version)
 
     assert "The limits of gpu-1 are set." in text(done)
     assert "0 of 4 calls at once " in text(done)
@@ -166,7 +166,8 @@ async def test_limits_are_set_through_the_resource(ledger):
     assert (stored.resource_version, stored.spec["scheduling"]["memoryMiB"]) == (2, 32768)
     await ledger.catch_up()
     config = ledger.replica.servers["gpu-1"].config
-    assert (config.max_concurrent, config.interactive_reserve) == (4, 2)
+    assert (config.max_concurrent, config.interactive_reserve, config.fail_mode) == (4, 2, "local")
+    assert re.search(r'name="goes_on"[^>]* checked', done.content.decode())
 
 
 async def test_an_engine_that_works_on_is_said_to_and_a_place_that_is_kept_for_it_is_told(ledger):

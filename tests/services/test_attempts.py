@@ -10,10 +10,9 @@ from providers.core.relaying import RelayRequest
 from scheduler.core.admission.retrying import Failure
 from scheduler.core.ledger import CallEnd, Outcome
 from scheduler.services.attempts import NoAnswer, Placed, RunningCall, call_open
-from scheduler.services.held import HeldTickets
-from scheduler.services.placing import Doors, NoPlace
+from scheduler.services.placing import NoPlace
 from tests.fakes.scripted_relay import Answer, ScriptedRelay
-from tests.services.world import World, call
+from tests.services.world import World, call, doors_of
 
 SMALL, LARGE = "qwen3:14b", "qwen3:32b"
 REQUEST = RelayRequest(method="POST", path="/api/chat", silence_s=60, body=b"{}")
@@ -25,8 +24,8 @@ class Calls:
     def __init__(self, world: World, *script: Answer | Trouble | asyncio.Event) -> None:
         self.world = world
         self.relay = ScriptedRelay(*script)
-        self.held = HeldTickets(ledger=world.ledger, config=world.config)
-        self.doors = Doors(**world.parts, relay=self.relay, held=self.held, now=world.clock, pause=self.pause)
+        self.doors = doors_of(world, self.relay, pause=self.pause)
+        self.held = self.doors.held
         self.pauses: list[tuple[float, int]] = []
         self.places: list[Placed | None] = []
 
@@ -193,7 +192,8 @@ async def test_each_piece_is_a_sign_of_life_and_the_first_one_is_written_down():
     calls.relay.on_open = lambda: world.clock.advance(7)
     opened_at = world.clock()
     running = await calls.open(SMALL)
-    ((progress, _),) = calls.held._held.values()
+    (held,) = calls.held._held.values()
+    progress = held.progress
     seen = [progress.at]
     world.clock.advance(3)
 

@@ -1,6 +1,7 @@
 """Tickets held for calls under way."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -40,7 +41,7 @@ async def held():
 async def test_what_is_held_is_renewed_with_its_progress_and_what_is_let_go_is_not(held):
     ticket = ticket_of(await held.world.submit(call("a", MODEL)))
     progress = Progress(at=1000.0, is_told=True)
-    held.tickets.hold(ticket=ticket.id, progress=progress, on_lapse=lambda: None)
+    held.tickets.hold(ticket=ticket, progress=progress, on_lapse=lambda: None, goes_on=False)
     await asyncio.wait_for(held.seen.wait(), 5)
     progress.at = 1005.0
     held.seen.clear()
@@ -58,7 +59,7 @@ async def test_what_is_held_is_renewed_with_its_progress_and_what_is_let_go_is_n
 async def test_whose_ticket_was_taken_back_is_told_once(held):
     ticket = ticket_of(await held.world.submit(call("a", MODEL)))
     lapsed = asyncio.Event()
-    held.tickets.hold(ticket=ticket.id, progress=Progress(at=0.0, is_told=False), on_lapse=lapsed.set)
+    held.tickets.hold(ticket=ticket, progress=Progress(at=0.0, is_told=False), on_lapse=lapsed.set, goes_on=False)
     await held.world.ledger.release(ticket=ticket.id, outcome=Outcome(ok=True), now=held.world.clock())
 
     await asyncio.wait_for(lapsed.wait(), 5)
@@ -67,20 +68,21 @@ async def test_whose_ticket_was_taken_back_is_told_once(held):
 
 
 async def test_a_ticket_that_cannot_be_renewed_ends_the_renewing_of_no_other(held, caplog):
-    odd, other = "odd", ticket_of(await held.world.submit(call("a", MODEL))).id
+    other = ticket_of(await held.world.submit(call("a", MODEL)))
+    odd = replace(other, id="odd")
     real = held.world.ledger.renew
 
     async def renew(*, ticket: str, progress_at: float | None = None) -> float:
-        if ticket == odd:
+        if ticket == odd.id:
             raise ValueError("an answer that nobody understands")
         return await real(ticket=ticket, progress_at=progress_at)
 
     held.world.ledger.renew = renew
     for ticket in (odd, other):
-        held.tickets.hold(ticket=ticket, progress=Progress(at=0.0, is_told=False), on_lapse=lambda: None)
+        held.tickets.hold(ticket=ticket, progress=Progress(at=0.0, is_told=False), on_lapse=lambda: None, goes_on=False)
     for _ in range(2):
         held.seen.clear()
         await asyncio.wait_for(held.seen.wait(), 5)
 
-    assert set(held.renewed) == {(other, None)}
-    assert f"the ticket {odd} was not renewed" in caplog.text
+    assert set(held.renewed) == {(other.id, None)}
+    assert f"the ticket {odd.id} was not renewed" in caplog.text

@@ -62,7 +62,8 @@ async def test_each_piece_is_a_sign_of_life_also_when_nobody_waits_for_it():
     calls.world.clock.advance(7)
 
     more.set()
-    ((progress, _),) = calls.held._held.values()
+    (held,) = calls.held._held.values()
+    progress = held.progress
     await until(lambda: progress.at == calls.world.clock())
 
     await calls.doors.left.close()
@@ -181,9 +182,9 @@ async def test_a_place_that_is_lost_while_its_engine_works_on_ends_the_reading()
     running = await calls.open(SMALL)
     await running.end(outcome=LEFT)
     await until(lambda: calls.world.ledger.replica.tickets["t-c1"].left_at is not None)
-    ((_, on_lapse),) = calls.held._held.values()
+    (held,) = calls.held._held.values()
 
-    on_lapse()
+    held.on_lapse()
     await until(lambda: answer.is_closed)
 
     assert (calls.held.holds(ticket="t-c1"), await calls.ends()) == (False, [])

@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from scheduler.core.gate import Admission, AdmissionState
-from scheduler.services.held import HeldTickets
 from scheduler.services.placing import Doors, NoPlace, place
 from tests.fakes.scripted_relay import ScriptedRelay
-from tests.services.world import World, call, ticket_of
+from tests.services.world import World, call, doors_of, ticket_of
 
 SMALL = "qwen3:14b"
 
@@ -24,8 +23,7 @@ async def one() -> World:
 
 def doors(world: World) -> Doors:
     """Make the doors of a world that asks no engine."""
-    held = HeldTickets(ledger=world.ledger, config=world.config)
-    return Doors(**world.parts, relay=ScriptedRelay(), held=held, now=world.clock)
+    return doors_of(world, ScriptedRelay())
 
 
 async def test_a_call_whose_only_server_takes_no_calls_is_not_told_that_it_was_busy():

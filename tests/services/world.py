@@ -1,5 +1,6 @@
 """A small cluster around the services: a ledger in memory, a manual clock, effects that only remember."""
 
+import asyncio
 from itertools import count
 from typing import Any
 
@@ -10,6 +11,9 @@ from scheduler.core.ledger import Outcome, ServerConfig, ServerSeen, Settled
 from scheduler.core.snapshot import Resident
 from scheduler.core.types import Candidate
 from scheduler.services import selection, submit, tick, tickets
+from scheduler.services.held import HeldTickets
+from scheduler.services.local import LocalPlaces
+from scheduler.services.placing import Doors
 from scheduler.services.project import Written, project
 from scheduler.services.submit import StillWaiting
 from tests.fakes.effects import FakeEffects
@@ -34,6 +38,11 @@ class World:
         numbers = count(1)
         self.ids = lambda: f"id{next(numbers)}"
         self.parts: dict[str, Any] = {"ledger": self.ledger, "effects": self.effects, "config": self.config}
+        self.backs = 0
+
+    async def look_again(self, seconds: float) -> None:
+        """Let others work before it is looked again whether the ledger is back."""
+        await asyncio.sleep(0)
 
     async def holding(self, **loaded: tuple[str, ...]) -> "World":
         """Register gpu-1 (32 GiB) and gpu-2 (24 GiB), ready, with these models in memory."""
@@ -124,3 +133,19 @@ def waiter_of(answer: Settled | StillWaiting) -> str:
     """Give the waiter that an answer must name."""
     assert isinstance(answer, StillWaiting), answer
     return answer.waiter.id
+
+
+def doors_of(world: World, relay: Any, **more: Any) -> Doors:
+    """Make the doors of a process in a world."""
+    held = HeldTickets(ledger=world.ledger, config=world.config)
+
+    async def withdraw(waiter: str) -> None:
+        await submit.call_withdraw(**world.parts, waiter=waiter, now=world.clock(), reason="ledger-unavailable")
+
+    async def on_back() -> None:
+        world.backs += 1
+
+    local = LocalPlaces(
+        ledger=world.ledger, held=held, now=world.clock, on_back=on_back, withdraw=withdraw, pause=world.look_again
+    )
+    return Doors(**world.parts, relay=relay, held=held, local=local, now=world.clock, **more)

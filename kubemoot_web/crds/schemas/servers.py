@@ -89,6 +89,10 @@ class Scheduling(Schema):
             "a probe finds it idle"
         ),
     ] = False
+    fail_mode: Annotated[
+        Literal["closed", "local"],
+        Field(description="without the ledger: closed places no calls, local goes on by each web process's own count"),
+    ] = "closed"
 
     @model_validator(mode="after")
     def _leaves_something(self) -> Self:

@@ -15,6 +15,7 @@ OUTCOMES = {
     AttemptOutcome.QUEUE_CLEARED: "the line was cleared",
     AttemptOutcome.QUARANTINED: "its server was taken out before it was sent",
     AttemptOutcome.EXPIRED: "lost its place",
+    AttemptOutcome.ADMISSION_UNAVAILABLE: "the ledger was lost while it waited",
 }
 
 
