@@ -107,6 +107,8 @@ ENDPOINT = {
     "abortsOnDisconnect": True,
     "quarantineOnAmbiguous": False,
     "failMode": "closed",
+    "capShared": True,
+    "localCalls": 0,
     "resourceGroup": {"name": "bus-1", "maxConcurrent": 4, "inFlight": 4, "endpoints": ["gpu-1", "gpu-2"]},
     "inFlight": {"total": 3, "interactive": 2, "background": 1, "loading": 0, "held": 0, "left": 0},
     "waiting": 1,
@@ -146,7 +148,7 @@ async def listing(request: AuthedRequest) -> dict[str, Any]:
     """
     request.auth.require("read")
     rt = await bootstrap.runtime()
-    return endpoints_doc(replica=rt.ledger.replica, now=rt.now())
+    return endpoints_doc(replica=rt.ledger.replica, local=rt.doors.local.state(), now=rt.now())
 
 
 @router.get(
@@ -164,6 +166,8 @@ async def show(request: AuthedRequest, name: str) -> dict[str, Any]:
     works on it: `ambiguous_timeout`, `ambiguous_transport`, `incomplete_response`, `worker_terminated`.
     `resourceGroup` is null, or the group whose cap it shares with other `endpoints`: `inFlight` there counts the places
     on all of them.
+    `capShared` is false while the web process that answers lets calls in by its own count, because the ledger does not
+    answer (`failMode`), and as long as such calls, `localCalls`, still run.
     """
     request.auth.require("read")
     return await _admission(_name(name))
@@ -276,7 +280,7 @@ async def act(request: AuthedRequest, name: str, step: Step, payload: StepIn | N
 async def _admission(server: str) -> dict[str, Any]:
     rt = await bootstrap.runtime()
     await rt.ledger.catch_up()
-    found = admission_doc(replica=rt.ledger.replica, server=server, now=rt.now())
+    found = admission_doc(replica=rt.ledger.replica, local=rt.doors.local.state(), server=server, now=rt.now())
     if found is None:
         raise UnknownServer(server)
     return {**found, "resourceVersion": (await limits_get(server=server)).resource_version}

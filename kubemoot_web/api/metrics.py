@@ -1,8 +1,9 @@
 """`/metrics` for Prometheus: sums over attempts that ended, and how things stand now.
 
 Every figure is the whole installation's, whichever web process is asked: sums come from the database, the present from
-the ledger. Labels are registered names or one of our own words, never anything that a caller wrote; what is not
-registered (any more) is called `other`. No prompt, no answer, no key comes near it.
+the ledger. Those called `kubemoot_local_` alone are of the process that is asked (`local_metrics.py`). Labels are
+registered names or one of our own words, never anything that a caller wrote; what is not registered (any more) is
+called `other`. No prompt, no answer, no key comes near it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,7 @@ from kubemoot_web.access import Principal
 from kubemoot_web.access.keys import key_principal, presented_key
 from kubemoot_web.access.principal import principal_of_user
 from kubemoot_web.api.errors import error_response
+from kubemoot_web.api.local_metrics import local_families
 from scheduler import bootstrap, queries
 from scheduler.core.attempt_tally import EXEC_BOUNDS_S, QUEUE_BOUNDS_S, Spread, Tally, TallyKey
 from scheduler.core.group_flight import group_flights
@@ -38,6 +40,7 @@ class Metrics:
         tallies: Mapping[TallyKey, Tally],
         switches: Mapping[str, int],
         models: frozenset[str],
+        local: Iterable[Metric],
     ) -> None:
         """Take what there is to tell."""
         self._replica = replica
@@ -46,6 +49,7 @@ class Metrics:
             (_registered(key, servers=replica.servers, models=known), tally) for key, tally in tallies.items()
         )
         self._switches = switches
+        self._local = local
 
     def collect(self) -> Iterable[Metric]:
         """Give every family."""
@@ -55,6 +59,7 @@ class Metrics:
         snapshot = self._replica.snapshot(now=bootstrap.clock())
         yield from self._present(snapshot)
         yield from self._groups(snapshot)
+        yield from self._local
         switches = CounterMetricFamily(
             "kubemoot_model_switches",
             "Admitted attempts of another model than the one before on the same endpoint.",
@@ -150,8 +155,17 @@ async def metrics(request: HttpRequest) -> HttpResponse:
     tallies = await sync_to_async(queries.attempt_tallies)()
     switches = await sync_to_async(queries.switch_tallies)()
     registry = CollectorRegistry(auto_describe=False)
+    replica, local = rt.ledger.replica, rt.doors.local
     registry.register(
-        Metrics(replica=rt.ledger.replica, tallies=tallies, switches=switches, models=await rt.callers.models())
+        Metrics(
+            replica=replica,
+            tallies=tallies,
+            switches=switches,
+            models=await rt.callers.models(),
+            local=tuple(
+                local_families(state=local.state(), ended=local.ended, known={*replica.servers, *local.records})
+            ),
+        )
     )
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 

@@ -9,6 +9,7 @@ from kubemoot_web.board.duplicates import duplicate_docs
 from kubemoot_web.board.times import rfc3339
 from scheduler.core.admission.closed import closed_by
 from scheduler.core.admission.in_flight import InFlight, in_flight_of
+from scheduler.core.admission.local import LocalState
 from scheduler.core.admission.queue import InQueue, queue_of, queues_of
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.duplicates import Duplicate, duplicates_of, duplicates_with
@@ -20,27 +21,27 @@ from scheduler.core.snapshot import ClusterSnapshot
 from scheduler.core.standing import Standing, standings
 
 
-def endpoints_doc(*, replica: Replica, now: float) -> dict[str, Any]:
+def endpoints_doc(*, replica: Replica, local: LocalState, now: float) -> dict[str, Any]:
     """Write all endpoints, `GET /api/v1/endpoints`."""
     snapshot = replica.snapshot(now=now)
     queues = queues_of(snapshot=snapshot, waiters=replica.waiting())
     pairs, groups = duplicates_of(records=replica.servers), group_flights(snapshot)
     return {
         "endpoints": [
-            _doc(replica, snapshot, name, len(queues[name]), pairs, groups.get(name))
+            _doc(replica, snapshot, name, local, len(queues[name]), pairs, groups.get(name))
             for name in sorted(snapshot.servers)
         ]
     }
 
 
-def admission_doc(*, replica: Replica, server: str, now: float) -> dict[str, Any] | None:
+def admission_doc(*, replica: Replica, local: LocalState, server: str, now: float) -> dict[str, Any] | None:
     """Write one endpoint; None where there is no such server."""
     snapshot = replica.snapshot(now=now)
     if server not in snapshot.servers:
         return None
     waiting = sum(1 for _ in queue_of(snapshot=snapshot, waiters=replica.waiting(), server=server))
     pairs = duplicates_with(records=replica.servers, server=server)
-    return _doc(replica, snapshot, server, waiting, pairs, group_flights(snapshot).get(server))
+    return _doc(replica, snapshot, server, local, waiting, pairs, group_flights(snapshot).get(server))
 
 
 def queue_doc(
@@ -82,6 +83,7 @@ def _doc(
     replica: Replica,
     snapshot: ClusterSnapshot,
     name: str,
+    local: LocalState,
     waiting: int,
     pairs: Sequence[Duplicate],
     group: GroupFlight | None,
@@ -89,6 +91,7 @@ def _doc(
     server, record = snapshot.servers[name], replica.servers[name]
     said = record.admission
     closed = closed_by(record=record, server=server, now=snapshot.now)
+    beside = local.running.get(name, 0)
     return {
         "name": name,
         "endpoint": record.config.endpoint,
@@ -107,6 +110,8 @@ def _doc(
         "abortsOnDisconnect": record.config.aborts_on_disconnect,
         "quarantineOnAmbiguous": record.config.quarantine_on_ambiguous,
         "failMode": record.config.fail_mode.value,
+        "capShared": name not in local.servers and not beside,
+        "localCalls": beside,
         "resourceGroup": None if group is None else _group_doc(group),
         "inFlight": _flight_doc(in_flight_of(server)),
         "waiting": waiting,

@@ -15,13 +15,14 @@ from channels.db import database_sync_to_async
 from django.db import Error as DatabaseProblem
 
 from kubemoot_web.board.choices import SHOWN
+from kubemoot_web.board.ledger_problem import ledger_problem
 from kubemoot_web.board.picture import Drawn, picture_of
 from kubemoot_web.live.shelf import Shelf
 from scheduler import bootstrap, queries
 from scheduler.core.call_history import CallRecord
 from scheduler.core.config import SchedulerConfig
-from scheduler.core.messages import ledger_silent
 from scheduler.ports import Clock, Ledger, LedgerUnavailable
+from scheduler.services.local import LocalPlaces
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +42,17 @@ RecentCalls = Callable[[], Awaitable[Sequence[CallRecord]]]
 class Hub:
     """One drawing task and its readers, in one event loop."""
 
-    def __init__(self, *, ledger: Ledger, config: SchedulerConfig, now: Clock, recent_calls: RecentCalls) -> None:
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        local: LocalPlaces,
+        config: SchedulerConfig,
+        now: Clock,
+        recent_calls: RecentCalls,
+    ) -> None:
         self.ledger = ledger
+        self._local = local
         self.shelf = Shelf()
         self._config = config
         self._now = now
@@ -120,8 +130,9 @@ class Hub:
         """Find out whether nothing happens, or nothing can be heard."""
         try:
             await self.ledger.catch_up()
-        except LedgerUnavailable:
-            self._problem = ledger_silent()
+        except LedgerUnavailable as problem:
+            self._local.lost(problem)
+            self._problem = ledger_problem(state=self._local.state())
         else:
             self._problem = ""
 
@@ -158,7 +169,9 @@ async def hub_of_loop() -> Hub:
     loop = asyncio.get_running_loop()
     hub = _hubs.get(loop)
     if hub is None or hub.ledger is not rt.ledger:
-        hub = _hubs[loop] = Hub(ledger=rt.ledger, config=rt.config, now=rt.now, recent_calls=_recent_calls)
+        hub = _hubs[loop] = Hub(
+            ledger=rt.ledger, local=rt.doors.local, config=rt.config, now=rt.now, recent_calls=_recent_calls
+        )
     return hub
 
 

@@ -63,7 +63,9 @@ async def endpoints(request: HttpRequest) -> HttpResponseBase:
         now, replica = rt.now(), rt.ledger.replica
         attempts, since = await _attempts(server="", now=now)
         return {
-            "endpoints": endpoints_of(replica=replica, attempts=attempts, since=since, now=now),
+            "endpoints": endpoints_of(
+                replica=replica, local=rt.doors.local.state(), attempts=attempts, since=since, now=now
+            ),
             "pairs": pairs_of(records=replica.servers),
             "span": last_span(span_s=now - since),
         }
@@ -171,7 +173,15 @@ async def _page(request: HttpRequest, name: str, *, may_write: bool, forms: Form
     async def draw(rt: Runtime) -> Mapping[str, Any] | None:
         now, replica = rt.now(), rt.ledger.replica
         attempts, since = await _attempts(server=name, now=now)
-        sheet = endpoint_sheet_of(replica=replica, name=name, config=rt.config, attempts=attempts, since=since, now=now)
+        sheet = endpoint_sheet_of(
+            replica=replica,
+            local=rt.doors.local.state(),
+            name=name,
+            config=rt.config,
+            attempts=attempts,
+            since=since,
+            now=now,
+        )
         if sheet is None:
             return None
         pairs = pairs_with(records=replica.servers, server=name)

@@ -23,10 +23,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from kubemoot_web.access import principal_of_user
+from kubemoot_web.board.ledger_problem import ledger_problem
 from kubemoot_web.board.times import moment
 from scheduler import bootstrap
 from scheduler.bootstrap import Runtime
-from scheduler.core.messages import ledger_silent
 from scheduler.ports import LedgerUnavailable
 
 KEPT_S = 1.5
@@ -170,8 +170,9 @@ async def _problem(rt: Runtime) -> str:
     """Say whether what is shown may be old."""
     try:
         await rt.ledger.catch_up()
-    except LedgerUnavailable:
-        return ledger_silent()
+    except LedgerUnavailable as problem:
+        rt.doors.local.lost(problem)
+        return ledger_problem(state=rt.doors.local.state())
     return ""
 
 

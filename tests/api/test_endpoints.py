@@ -68,6 +68,8 @@ async def test_an_open_endpoint_tells_its_cap_its_reserve_and_what_is_in_flight_
         "abortsOnDisconnect": True,
         "quarantineOnAmbiguous": False,
         "failMode": "closed",
+        "capShared": True,
+        "localCalls": 0,
         "resourceGroup": None,
         "inFlight": {"total": 1, "interactive": 1, "background": 0, "loading": 0, "held": 0, "left": 0},
         "waiting": 1,

@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from kubemoot_web.access import token_create
 from providers.core.specs import ResourceGroup
 from scheduler import bootstrap
+from scheduler.core.attempt_history import AttemptOutcome
 from scheduler.core.ledger import JournalEntry, ServerConfig
 from scheduler.models import AttemptTally
 from scheduler.stores.history import OrmHistory
@@ -130,3 +131,22 @@ async def test_a_stranger_reads_no_metrics(scopes, status):
         headers = {"Authorization": f"Bearer {token}"}
 
     assert (await AsyncClient().get("/metrics", headers=headers)).status_code == status
+
+
+async def test_calls_that_a_process_places_without_the_ledger_are_counted_by_it(scrape):
+    """A-33: the ledger knows nothing of them."""
+    local = (await bootstrap.runtime()).doors.local
+    before = await scrape()
+    local.ended["gpu-1", AttemptOutcome.OK] += 2
+    local.ended["gone", AttemptOutcome.ERROR] += 1
+    local.ended["", AttemptOutcome.ADMISSION_UNAVAILABLE] += 3
+
+    found = await scrape()
+
+    assert [before[labelled(f"kubemoot_local_{name}", endpoint="gpu-1")] for name in ("mode", "inflight")] == [0, 0]
+    assert found[labelled("kubemoot_local_queue_depth")] == 0
+    assert {key: value for key, value in found.items() if key[0] == "kubemoot_local_attempts_total"} == {
+        labelled("kubemoot_local_attempts_total", endpoint="gpu-1", outcome="ok"): 2,
+        labelled("kubemoot_local_attempts_total", endpoint="other", outcome="error"): 1,
+        labelled("kubemoot_local_attempts_total", endpoint="none", outcome="admission_unavailable"): 3,
+    }

@@ -4,6 +4,7 @@ import pytest
 
 from scheduler.core import messages
 from scheduler.core.decisions import Option, Verdict
+from scheduler.core.messages.local import goes_on_silently
 
 SAID = {
     "waiting for a GPU with room for qwen3:32b": messages.waiting_for(model="qwen3:32b"),
@@ -59,6 +60,9 @@ SAID = {
     "gave up": messages.call_state(state="given_up"),
     "Redis does not answer, so what you see may be old. Calls are not placed meanwhile; this goes away by itself when "
     "Redis is back.": messages.ledger_silent(),
+    "Redis does not answer, so what you see may be old. Cap not shared: calls go on to a, b, c and 2 more, as many as "
+    "this web process alone lets in (1 call runs, 2 wait); elsewhere none is placed. This goes away by itself when "
+    "Redis is back.": goes_on_silently(servers=["a", "b", "c", "d", "e"], running=1, waiting=2),
     "unload a on s and load m (30 s): would take longer": messages.option_sentence(
         option=Option(action="evict", server="s", model="m", cost_s=30, verdict=Verdict.COSTS_MORE, evicts=("a",))
     ),

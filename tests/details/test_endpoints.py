@@ -8,6 +8,7 @@ from kubemoot_web.board.details.endpoints import QUIET, Hour, endpoint_sheet_of,
 from kubemoot_web.board.gauge import Cell, gauge_of
 from kubemoot_web.board.times import Moment
 from providers.core.specs import ResourceGroup
+from scheduler.core.admission.local import LocalState
 from scheduler.core.attempt_history import AttemptRecord
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.gate import Admission, AdmissionState
@@ -19,13 +20,16 @@ from tests.details.replicas import replica_of
 
 NOW = NOON + 60
 CONFIG = SchedulerConfig()
+SHARED = LocalState(is_on=False, servers=(), running={}, waiting=0)
 BUSY = record(residents=[copy()], max_concurrent=4, interactive_reserve=1)
 
 
-def sheet(*rows, one=BUSY, attempts=()):
+def sheet(*rows, one=BUSY, attempts=(), local=SHARED):
     """Show gpu-1."""
     replica = replica_of(("server", "gpu-1", one), *rows)
-    return endpoint_sheet_of(replica=replica, name="gpu-1", config=CONFIG, attempts=attempts, since=NOW - 3600, now=NOW)
+    return endpoint_sheet_of(
+        replica=replica, local=local, name="gpu-1", config=CONFIG, attempts=attempts, since=NOW - 3600, now=NOW
+    )
 
 
 def queued(id, at=NOON, **more):
@@ -83,7 +87,8 @@ def test_an_endpoint_says_how_full_its_resource_group_is_and_with_whom_it_shares
     shown = sheet(*rows, ("server", "gpu-9", record("gpu-9")), one=one)
 
     assert shown.one.group.startswith(says)
-    listed = endpoints_of(replica=replica_of(("server", "gpu-1", one), *rows), attempts=(), since=NOON, now=NOW)
+    replica = replica_of(("server", "gpu-1", one), *rows)
+    listed = endpoints_of(replica=replica, local=SHARED, attempts=(), since=NOON, now=NOW)
     assert {each.name: bool(each.group) for each in listed} == dict.fromkeys(("gpu-1", *others), True)
     assert sheet().one.group == ""
 
@@ -185,7 +190,9 @@ def test_the_list_is_in_natural_order_with_each_hour_and_tells_who_waits_for_one
         queued("w1", server="gpu-2", priority=Priority.BACKGROUND),
     )
 
-    rows = endpoints_of(replica=replica, attempts=[attempt(0, "a", where="gpu-2")], since=NOW - 3600, now=NOW)
+    rows = endpoints_of(
+        replica=replica, local=SHARED, attempts=[attempt(0, "a", where="gpu-2")], since=NOW - 3600, now=NOW
+    )
 
     assert [(row.name, row.only, row.either, row.oldest is not None) for row in rows] == [
         ("gpu-2", 1, 1, True),
@@ -198,4 +205,29 @@ def test_the_list_is_in_natural_order_with_each_hour_and_tells_who_waits_for_one
 def test_there_is_no_sheet_of_an_unknown_endpoint(name):
     replica = replica_of(("server", "gpu-1", BUSY))
 
-    assert endpoint_sheet_of(replica=replica, name=name, config=CONFIG, attempts=(), since=0, now=NOW) is None
+    assert (
+        endpoint_sheet_of(replica=replica, local=SHARED, name=name, config=CONFIG, attempts=(), since=0, now=NOW)
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("local", "says"),
+    [
+        (SHARED, ""),
+        (
+            LocalState(is_on=True, servers=("gpu-1",), running={"gpu-1": 1}, waiting=2),
+            "Cap not shared: while Redis does not answer, each web process lets calls in by its own count (1 call runs "
+            "by this one's).",
+        ),
+        (
+            LocalState(is_on=False, servers=(), running={"gpu-1": 2, "gpu-2": 1}, waiting=0),
+            "Cap not shared yet: 2 calls run here that began without Redis, beside those that are counted.",
+        ),
+        (LocalState(is_on=True, servers=("gpu-2",), running={"gpu-2": 1}, waiting=0), ""),
+    ],
+    ids=["shared", "lost", "back, and calls still run", "another server"],
+)
+def test_it_says_when_its_cap_is_not_shared(local, says):
+    """A-33."""
+    assert sheet(local=local).one.local == says

@@ -7,12 +7,12 @@ import pytest
 from django.db import OperationalError
 
 from kubemoot_web.live import hub as hubs
-from kubemoot_web.live.hub import Hub, Reader
+from kubemoot_web.live.hub import Reader
 from scheduler.core.call_history import CallRecord, CallState
-from scheduler.core.config import SchedulerConfig
+from scheduler.core.gate import FailMode
 from scheduler.core.types import TicketState
-from tests.board.views import NOON, record, ticket, waiter
-from tests.fakes.manual_clock import ManualClock
+from tests.board.views import NOON, copy, record, ticket, waiter
+from tests.live.conftest import hub_of
 from tests.live.elements import Elements
 
 WHOLE = ["board-problem", "summary", "ahead", "servers", "waiting-count", "line", "decisions", "pulse"]
@@ -145,6 +145,22 @@ async def test_silence_of_the_ledger_is_said_and_taken_back(hub, ledger, monkeyp
     assert "Redis" not in back.text
 
 
+async def test_while_the_ledger_is_silent_the_board_says_where_calls_go_on(hub, ledger, monkeypatch):
+    """A-33: the cap is not shared then."""
+    monkeypatch.setattr(hubs, "CLOCK_S", 0.0)
+    ledger.put("server", "gpu-2", record("gpu-2", residents=[copy()], fail_mode=FailMode.LOCAL))
+    await hub.refresh()
+    reader = Reader(hub=hub)
+    await reader.next()
+
+    ledger.is_silent = True
+    await hub.refresh()
+
+    says = Elements(await reader.next()).text
+    assert "Cap not shared: calls go on to gpu-2, as many as this web process alone lets in (0 calls run)" in says
+    await hub._local.close()
+
+
 async def test_a_ledger_that_tells_of_changes_again_is_not_called_silent(hub, ledger, monkeypatch):
     """On a busy cluster something changed at every look, nobody asked again; the board kept calling Redis silent."""
     monkeypatch.setattr(hubs, "CLOCK_S", 0.0)
@@ -205,7 +221,7 @@ async def test_what_others_did_meanwhile_is_not_taken_for_drawing(ledger):
             pass
         return ()
 
-    hub = Hub(ledger=ledger, config=SchedulerConfig(), now=ManualClock(at=NOON + 10), recent_calls=recent)
+    hub = hub_of(ledger, recent)
 
     assert 0 < await hub.refresh() < others_s
 

@@ -12,6 +12,7 @@ from kubemoot_web.board.line import Waiting, waiting_row
 from kubemoot_web.board.marks import palette_of
 from kubemoot_web.board.times import Moment, moment
 from scheduler.core import messages
+from scheduler.core.admission.local import LocalState
 from scheduler.core.admission.queue import InQueue, queues_of
 from scheduler.core.attempt_history import AttemptRecord
 from scheduler.core.attempt_summary import ServerSummary, changes_of, summaries_of
@@ -19,6 +20,7 @@ from scheduler.core.config import SchedulerConfig
 from scheduler.core.gate import AdmissionState
 from scheduler.core.group_flight import GroupFlight, group_flights
 from scheduler.core.messages import endpoints as words
+from scheduler.core.messages.local import cap_not_shared
 from scheduler.core.operator_steps import Step, steps_of
 from scheduler.core.replica import Replica
 from scheduler.core.snapshot import ClusterSnapshot
@@ -42,7 +44,9 @@ class Hour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointRow:
-    """One endpoint of the list. `problem` says what ails its health, `group` how full the resource group is.
+    """One endpoint of the list. `problem` says what ails its health, `local` that its cap is not shared now.
+
+    `group` says how full its resource group is.
 
     `only` counts who waits for it alone, `either` who may come to another one too, `oldest` is since when the first.
     """
@@ -51,6 +55,7 @@ class EndpointRow:
     name: str
     condition: Condition
     problem: str
+    local: str
     gauge: Gauge
     group: str
     only: int
@@ -93,7 +98,7 @@ class EndpointSheet:
 
 
 def endpoints_of(
-    *, replica: Replica, attempts: Sequence[AttemptRecord], since: float, now: float
+    *, replica: Replica, local: LocalState, attempts: Sequence[AttemptRecord], since: float, now: float
 ) -> tuple[EndpointRow, ...]:
     """List the endpoints by name; `attempts` are those since a moment."""
     snapshot = replica.snapshot(now=now)
@@ -105,6 +110,7 @@ def endpoints_of(
             replica=replica,
             snapshot=snapshot,
             name=name,
+            local=local,
             found=queues[name],
             hour=hours.get(name, QUIET),
             group=groups.get(name),
@@ -116,6 +122,7 @@ def endpoints_of(
 def endpoint_sheet_of(
     *,
     replica: Replica,
+    local: LocalState,
     name: str,
     config: SchedulerConfig,
     attempts: Sequence[AttemptRecord],
@@ -129,7 +136,7 @@ def endpoint_sheet_of(
     line = queue_in_order(replica=replica, snapshot=snapshot, server=name, config=config, limit=LONGEST)
     hour = hours_of(attempts=attempts, since=since, now=now).get(name, QUIET)
     group = group_flights(snapshot).get(name)
-    one = _row(replica=replica, snapshot=snapshot, name=name, found=line.found, hour=hour, group=group)
+    one = _row(replica=replica, snapshot=snapshot, name=name, local=local, found=line.found, hour=hour, group=group)
     palette, count = palette_of(replica), len(line.found)
     queue = tuple(
         QueueRow(
@@ -184,6 +191,7 @@ def _row(
     replica: Replica,
     snapshot: ClusterSnapshot,
     name: str,
+    local: LocalState,
     found: Sequence[InQueue],
     hour: Hour,
     group: GroupFlight | None,
@@ -195,6 +203,7 @@ def _row(
         name=name,
         condition=condition_of(record=record, server=server, now=snapshot.now),
         problem=messages.server_problem(phase=record.seen.phase, detail=record.seen.detail),
+        local=cap_not_shared(is_on=name in local.servers, running=local.running.get(name, 0)),
         gauge=gauge_of(server),
         group="" if group is None else words.group_fill(group=group, server=name),
         only=only,
