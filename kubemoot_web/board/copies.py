@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from kubemoot_web.board.marks import Mark, Palette
 from kubemoot_web.board.times import Moment, moment, to_the_second
 from scheduler.core import messages
+from scheduler.core.placement.caps import group_room, own_room
 from scheduler.core.placement.estimates import load_seconds, rest_of_load
 from scheduler.core.snapshot import ClusterSnapshot, Resident, Server
 from scheduler.core.types import Priority, Ticket, TicketState
@@ -36,8 +37,8 @@ class Place:
 class Copy:
     """A model of a server. `kind` is warm, leaving, loading, or wanted: places are held, but nobody loads it.
 
-    A load under way has a `span`; `says` tells what else there is to know. `open` slots are free, `queue` calls wait
-    for one.
+    A load under way has a `span`; `says` tells what else there is to know. `open` slots can be had now, `queue` calls
+    wait for one.
     """
 
     kind: str
@@ -67,20 +68,33 @@ def _resident(*, snapshot: ClusterSnapshot, server: Server, resident: Resident, 
     is_leaving = resident.model in server.spent
     tickets = server.tickets_of.get(resident.model, ())
     slots = 0 if is_leaving else max(server.slots - len(tickets), 0)
+    usable, capped = _usable(snapshot=snapshot, server=server, slots=slots)
     queued = sum(len(snapshot.queues.get((server.name, name), ())) for name in resident.names)
     return Copy(
         kind="leaving" if is_leaving else "warm",
         mark=palette.mark(resident.model),
         size=_size(snapshot=snapshot, server=server, model=resident.model),
         state=messages.being_unloaded() if is_leaving else _slots(used=len(tickets), slots=server.slots),
-        says=messages.spilling(accelerator_percent=resident.accelerator_percent) if resident.spilling else "",
+        says=", ".join(says for says in (_spilling(resident), capped) if says),
         is_warning=resident.spilling,
         span=None,
         places=_places(server=server, tickets=tickets),
-        open=slots,
-        free=messages.slots_free(count=slots, is_idle=not tickets),
+        open=usable,
+        free=messages.slots_free(count=usable, is_idle=not tickets),
         queue=messages.slot_queue(count=queued),
     )
+
+
+def _spilling(resident: Resident) -> str:
+    return messages.spilling(accelerator_percent=resident.accelerator_percent) if resident.spilling else ""
+
+
+def _usable(*, snapshot: ClusterSnapshot, server: Server, slots: int) -> tuple[int, str]:
+    """Count the free slots that the caps leave, and say what keeps the others."""
+    own, shared = own_room(server=server), group_room(snapshot=snapshot, server=server)
+    usable = int(min(slots, own, shared))
+    group = server.resource_group.name if server.resource_group is not None and shared < own else ""
+    return usable, messages.slots_capped(count=slots - usable, room=usable, group=group)
 
 
 def _coming(*, snapshot: ClusterSnapshot, server: Server, model: str, palette: Palette) -> Copy:

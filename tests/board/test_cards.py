@@ -7,6 +7,7 @@ import pytest
 from kubemoot_web.board.copies import Copy, Place, Span
 from kubemoot_web.board.marks import Palette
 from kubemoot_web.board.times import Moment
+from providers.core.specs import ResourceGroup
 from providers.core.types import LoadedCopy
 from scheduler.core.gate import Admission, AdmissionState, Circuit
 from scheduler.core.ledger import ServerLearned
@@ -249,3 +250,22 @@ def test_of_a_paused_server_that_does_not_answer_both_are_said():
 
     assert (shown.phase, shown.tone, shown.as_of) == ("Unreachable", "bad", "When it last answered:")
     assert shown.closed.startswith("Paused.")
+
+
+@pytest.mark.parametrize(
+    ("limits", "free", "says"),
+    [
+        ({"max_concurrent": 3}, "2 free slots", "1 free slot stays empty: the server takes only 2 more calls"),
+        ({"max_concurrent": 1}, "", "3 free slots stay empty: the server takes no more calls now"),
+        ({"max_concurrent": 9}, "3 free slots", ""),
+        (
+            {"resource_group": ResourceGroup(name="bus-1", max_concurrent=2)},
+            "1 free slot",
+            "2 free slots stay empty: the resource group bus-1 takes only 1 more call",
+        ),
+    ],
+)
+def test_slots_that_a_cap_keeps_from_everybody_are_not_called_free(limits, free, says):
+    (shown,) = card(("ticket", "t1", ticket()), server=record(residents=[copy()], slots=4, **limits)).copies
+
+    assert (shown.free, shown.says) == (free, says)

@@ -142,6 +142,15 @@ def slots_free(*, count: int, is_idle: bool) -> str:
     return f"{count} free {'slot' if count == 1 else 'slots'}{', idle' if is_idle else ''}"
 
 
+def slots_capped(*, count: int, room: int, group: str) -> str:
+    """Say how many free slots of a copy nobody gets: the server, or the group named, takes only `room` calls more."""
+    if not count:
+        return ""
+    slots = "1 free slot stays" if count == 1 else f"{count} free slots stay"
+    more = f"only {room} more {'call' if room == 1 else 'calls'}" if room else "no more calls now"
+    return f"{slots} empty: the {f'resource group {group}' if group else 'server'} takes {more}"
+
+
 def slot_queue(*, count: int) -> str:
     """Say, beside a copy and its slots, how many calls wait for one."""
     if not count:

@@ -5,7 +5,9 @@ own agent. Reserves are the servers' own.
 """
 
 from collections.abc import Iterator
+from math import inf
 
+from scheduler.core.group_use import NO_USE
 from scheduler.core.snapshot import ClusterSnapshot, Server
 from scheduler.core.types import CallRequest, Priority, Ticket
 
@@ -35,6 +37,19 @@ def is_below_caps(*, snapshot: ClusterSnapshot, server: Server, request: CallReq
     if server.max_concurrent is not None and not is_below_own_cap(server=server, request=request):
         return False
     return server.resource_group is None or not is_group_full(snapshot=snapshot, server=server, request=request)
+
+
+def own_room(*, server: Server) -> float:
+    """Count the calls that the server's own limit still allows; infinite without one."""
+    return inf if server.max_concurrent is None else max(server.max_concurrent - len(server.tickets), 0)
+
+
+def group_room(*, snapshot: ClusterSnapshot, server: Server) -> float:
+    """Count the calls that the limit of the server's group still allows; infinite without one."""
+    group = server.resource_group
+    if group is None:
+        return inf
+    return max(group.max_concurrent - snapshot.index.groups.get(group.name, NO_USE).tickets, 0)
 
 
 def is_group_full(*, snapshot: ClusterSnapshot, server: Server, request: CallRequest) -> bool:
