@@ -154,6 +154,7 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits, 
     if is_unload(asked):
         await _json(line, unload_answer(asked))
         return None
+    asked.fold_up()
     patience = patience_of(
         wishes=wishes, own_s=call.wait_limit_s, usual_s=rt.config.wait_limit_s, silence_s=limits.silence_s
     )

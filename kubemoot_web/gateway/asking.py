@@ -1,4 +1,4 @@
-"""What a call asks for, read from its body once, without writing it anew."""
+"""What a call asks for, read from its body without writing it anew."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,6 +9,9 @@ from kubemoot_web.gateway.json_edit import Document, NotAnObject
 
 CHARACTERS_PER_TOKEN: Final = 4
 LARGE_CHARACTERS: Final = 4096
+LARGE_BODY: Final = 256 * 1024
+"""Of a body above this size the text and values are not kept while its call waits: reading it again is cheaper."""
+
 MOST_NESTED: Final = 100
 """So many lists and objects may lie in one another: what reads them recurses, and so do engines."""
 
@@ -35,7 +38,7 @@ class BadAsk(Exception):
 class Asked:
     """What a call asks for. `prompt_tokens` is an estimate, None for short prompts and for embeddings.
 
-    `fields` are the members of the body by folded name. Nothing that a client wrote but its model shows in the repr.
+    Nothing that a client wrote but its model shows in the repr.
     """
 
     dialect: Dialect
@@ -45,13 +48,21 @@ class Asked:
     wants_usage: bool = False
     num_ctx: int | None = None
     prompt_tokens: int | None = None
-    body: bytes = field(repr=False)
-    fields: Mapping[str, Any] = field(repr=False)
     document: Document = field(repr=False, compare=False)
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """The members of the body by folded name."""
+        return self.document.fields
+
+    def fold_up(self) -> None:
+        """Keep of a large body its bytes alone for as long as nothing more of it is asked."""
+        if len(self.document) > LARGE_BODY:
+            self.document.fold_up()
 
     def without_body(self) -> "Asked":
         """Keep what its answer depends on."""
-        return replace(self, body=b"", fields={}, document=NOTHING)
+        return replace(self, document=NOTHING)
 
 
 def read_asked(*, dialect: Dialect, operation: Operation, body: bytes) -> Asked:
@@ -82,8 +93,6 @@ def read_asked(*, dialect: Dialect, operation: Operation, body: bytes) -> Asked:
         wants_usage=dialect is Dialect.OPENAI and _inside(fields, "stream_options", "include_usage") is True,
         num_ctx=_context(fields) if dialect is Dialect.OLLAMA else None,
         prompt_tokens=None if operation in EMBEDDINGS else _large_estimate(fields),
-        body=body,
-        fields=fields,
         document=document,
     )
 

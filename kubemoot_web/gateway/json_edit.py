@@ -73,9 +73,9 @@ def members(text: str, start: int = 0) -> tuple[list[Member], int]:
 
 
 class Document:
-    """A JSON object as its sender wrote it, read once."""
+    """A JSON object as its sender wrote it, read once; read again where it was folded up meanwhile."""
 
-    __slots__ = ("_body", "_members", "_text")
+    __slots__ = ("_body", "_read")
 
     def __init__(self, body: bytes) -> None:
         """Read a body.
@@ -83,21 +83,22 @@ class Document:
         Raises:
             NotAnObject: it is not exactly one JSON object in UTF-8.
         """
-        if body.startswith(UTF8_MARK):
-            raise NotAnObject("begins with a byte order mark")
-        try:
-            text = body.decode()
-        except UnicodeDecodeError as error:
-            raise NotAnObject(f"is not UTF-8 at byte {error.start}") from None
-        found, end = members(text)
-        if _after_blank(text, end) != len(text):
-            raise NotAnObject(f"goes on after its end at character {end}")
-        self._body, self._text, self._members = body, text, found
+        self._body = body
+        self._read: tuple[str, list[Member]] | None = _read(body)
+
+    def __len__(self) -> int:
+        """Count the bytes of the body."""
+        return len(self._body)
+
+    def fold_up(self) -> None:
+        """Keep the body alone: its text and values are several times as large."""
+        self._read = None
 
     @property
     def fields(self) -> dict[str, Any]:
         """The values by folded name; of a repeated member the last one counts, as in the engines."""
-        return {member.name: member.value for member in self._members}
+        _, found = self._unfolded()
+        return {member.name: member.value for member in found}
 
     def edited(self, changes: Changes) -> bytes:
         """Splice members; paths have one or two names. Gives the very same body when nothing changes.
@@ -105,12 +106,31 @@ class Document:
         A member that is missing is added at the end; one that is there more than once is changed everywhere. A path of
         two names makes the outer object where it is missing or null, and leaves anything else that is no object alone.
         """
-        splices = _splices(self._text, self._members, _grouped(changes))
+        text, found = self._unfolded()
+        splices = _splices(text, found, _grouped(changes))
         if not splices:
             return self._body
-        if self._text.isascii():  # then places in the text are places in the body: large bodies are copied once
+        if text.isascii():  # then places in the text are places in the body: large bodies are copied once
             return b"".join(_applied(memoryview(self._body), splices, encode=str.encode))
-        return "".join(_applied(self._text, splices, encode=str)).encode()
+        return "".join(_applied(text, splices, encode=str)).encode()
+
+    def _unfolded(self) -> tuple[str, list[Member]]:
+        if self._read is None:
+            self._read = _read(self._body)
+        return self._read
+
+
+def _read(body: bytes) -> tuple[str, list[Member]]:
+    if body.startswith(UTF8_MARK):
+        raise NotAnObject("begins with a byte order mark")
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise NotAnObject(f"is not UTF-8 at byte {error.start}") from None
+    found, end = members(text)
+    if _after_blank(text, end) != len(text):
+        raise NotAnObject(f"goes on after its end at character {end}")
+    return text, found
 
 
 def _after_blank(text: str, at: int) -> int:

@@ -154,6 +154,7 @@ class Relaying:
             created=int(self._doors.now()),
         )
         self._reader = made.reader
+        self._asked.fold_up()
         return RelayRequest(
             method="POST",
             path=made.path,
@@ -259,7 +260,8 @@ class Relaying:
         asked = self._asked
         status, headers, told = engine_refusal(asked.dialect, running.status, bytes(body))
         if self._line.is_begun:
-            await self._line.finish(error_frame(asked.dialect, asked.stream, "engine-error", _text(told)))
+            words = told.decode("utf-8", "replace")
+            await self._line.finish(error_frame(asked.dialect, asked.stream, "engine-error", words))
         else:
             await self._line.answer(status, [*headers, *self._placement()], told)
 
@@ -294,7 +296,3 @@ class Relaying:
 
 def _end(task: "asyncio.Task[object]") -> None:
     task.cancel()
-
-
-def _text(told: bytes) -> str:
-    return told.decode("utf-8", "replace")

@@ -1,11 +1,12 @@
 """What a call asks for is read without being repeated anywhere."""
 
 import json
+import tracemalloc
 from functools import partial
 
 import pytest
 
-from kubemoot_web.gateway.asking import BadAsk, estimated_tokens, read_asked
+from kubemoot_web.gateway.asking import LARGE_BODY, BadAsk, estimated_tokens, read_asked
 from kubemoot_web.gateway.dialects import Dialect, Operation
 from tests.gateway.reading import asked
 
@@ -156,4 +157,22 @@ def test_a_call_shows_nothing_of_its_prompt():
     call = asked(messages=[{"role": "user", "content": SECRET}])
 
     assert SECRET not in repr(call)
-    assert json.loads(call.body)["messages"][0]["content"] == SECRET
+    assert call.fields["messages"][0]["content"] == SECRET
+
+
+@pytest.mark.parametrize("length", [LARGE_BODY // 2, LARGE_BODY * 4])
+def test_a_large_body_takes_no_more_memory_than_its_bytes_while_its_call_waits(length):
+    """Its text and its values stayed beside it: four times the bound on all bodies was needed."""
+    picture = "A" * length
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "what?", "images": [picture]}]}).encode()
+    tracemalloc.start()
+    call = read_asked(dialect=Dialect.OLLAMA, operation=Operation.CHAT, body=body)
+
+    call.fold_up()
+
+    beside, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (beside > length) is (length < LARGE_BODY)
+    assert beside < 10_000 or length < LARGE_BODY
+    assert call.fields["messages"][0]["images"] == [picture]
+    assert call.document.edited({("model",): "n"}) == body.replace(b'"m"', b'"n"')
