@@ -1,4 +1,6 @@
-"""What a call can go through on its way to the same engine: nothing, nginx, a plain view, LiteLLM, Kubemoot."""
+"""What a call can go through on its way to the same engine: nothing, nginx, a plain view, LiteLLM, a relay that only
+asks the ledger, Kubemoot.
+"""
 
 import asyncio
 import os
@@ -20,17 +22,25 @@ from kubemoot_web.management.benches.fast_engine import ENGINE_VARIABLE
 from kubemoot_web.management.benches.figures import Progress
 from kubemoot_web.management.benches.http_callers import Target
 from kubemoot_web.management.benches.litellm_proxy import NotThere
-from kubemoot_web.management.benches.own_valkey import LEDGER, ledger_on, own_valkey, register
+from kubemoot_web.management.benches.own_valkey import (
+    LEDGER,
+    VALKEY_VARIABLE,
+    ledger_on,
+    own_valkey,
+    register,
+)
 from kubemoot_web.management.benches.web_site import APPLICATION, own_environment, serving, uvicorn
 
 DIRECT = "direct"
 NGINX = "nginx"
 VIEW = "a plain Django view"
 LITELLM = "LiteLLM"
+RELAY = "a relay that asks the ledger"
 KUBEMOOT = "Kubemoot"
 SLOTS = 4096
 """Nobody waits here: what waiting costs is measured elsewhere."""
 VIEW_APPLICATION = "kubemoot_web.management.benches.plain_view:application"
+RELAY_APPLICATION = "kubemoot_web.management.benches.bare_relay:application"
 VIEW_SETTINGS = "kubemoot_web.management.benches.plain_settings"
 LITELLM_STARTS_WITHIN_S = 120.0
 NGINX_CONFIG = """\
@@ -115,6 +125,7 @@ def contenders(*, engine: int, has_litellm: bool, progress: Progress) -> Iterato
         except NotThere as error:
             missing[LITELLM] = str(error)
         valkey = stack.enter_context(own_valkey())
+        found.append(stack.enter_context(_relay(engine=address, valkey=valkey)))
         found.append(stack.enter_context(_kubemoot(engine=address, valkey=valkey, folder=folder / "kubemoot")))
         yield Field(contenders=tuple(found), missing=missing, valkey=valkey)
 
@@ -139,6 +150,13 @@ def _view(*, engine: str) -> Iterator[Contender]:
     environment = {**os.environ, ENGINE_VARIABLE: engine, "DJANGO_SETTINGS_MODULE": VIEW_SETTINGS}
     with uvicorn(application=VIEW_APPLICATION, environment=environment) as (pid, port):
         yield Contender(name=VIEW, target=Target(port=port), pid=pid)
+
+
+@contextmanager
+def _relay(*, engine: str, valkey: Path) -> Iterator[Contender]:
+    environment = {**os.environ, ENGINE_VARIABLE: engine, VALKEY_VARIABLE: str(valkey)}
+    with uvicorn(application=RELAY_APPLICATION, environment=environment) as (pid, port):
+        yield Contender(name=RELAY, target=Target(port=port), pid=pid)
 
 
 @contextmanager

@@ -22,6 +22,8 @@ from scheduler.ports import Ledger
 MODEL = "hot:8b"
 SERVER = "gpu-1"
 LEDGER = "bench"
+VALKEY_VARIABLE = "BENCH_VALKEY"
+"""Where a process that a bench starts finds the server's socket."""
 FIGURES = SchedulerConfig(max_waiters=100_000)
 STARTS_WITHIN_S = 10.0
 
