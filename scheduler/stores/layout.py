@@ -7,6 +7,9 @@ layout are removed, and everything begins afresh.
 
 import logging
 
+from redis.exceptions import ResponseError
+
+from scheduler.stores.ledger_functions import OWN, library
 from scheduler.stores.link import Link
 
 log = logging.getLogger(__name__)
@@ -53,3 +56,18 @@ async def clear_other_layouts(*, link: Link, name: str) -> int:
             removed,
         )
     return removed
+
+
+async def forget_other_libraries(*, link: Link) -> None:
+    """Have the server forget the functions of other versions. One that still runs teaches it again with its next step.
+
+    Raises:
+        LedgerUnavailable: the server cannot be reached.
+    """
+    try:
+        known = await link.call("FUNCTION", "LIST", "LIBRARYNAME", f"{OWN}*")
+        for name in (fields[fields.index(b"library_name") + 1] for fields in known):
+            if name != library().name.encode():
+                await link.call("FUNCTION", "DELETE", name)
+    except ResponseError as problem:  # it may know no functions, or allow no lists: the first step tells that better
+        log.debug("ledger_libraries_unknown problem=%s", problem)

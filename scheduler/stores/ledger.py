@@ -1,4 +1,4 @@
-"""The ledger in Redis. Every method is one script; what it did comes back as deltas for this process's replica."""
+"""The ledger in Redis. Every method is one function there; what it did comes back as deltas for the replica."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -32,10 +32,9 @@ from scheduler.core.server import Resident
 from scheduler.core.types import LoadUnderWay, Waiter
 from scheduler.ports import LineFull, TicketGone, UnknownServer
 from scheduler.stores.journal import read_entry
-from scheduler.stores.layout import clear_other_layouts, root_of
+from scheduler.stores.layout import clear_other_layouts, forget_other_libraries, root_of
 from scheduler.stores.ledger_batch import Batch
 from scheduler.stores.ledger_feed import ReplicaFeed
-from scheduler.stores.ledger_scripts import NOTHING, script
 from scheduler.stores.link import Link
 
 JOURNAL_LENGTH = 20_000
@@ -75,6 +74,7 @@ class RedisLedger:
     async def start(self) -> None:
         """Load the replica and follow the deltas. What a version with another layout left is removed first."""
         await clear_other_layouts(link=self._link, name=self._name)
+        await forget_other_libraries(link=self._link)
         await self._feed.start()
 
     async def close(self) -> None:
@@ -236,8 +236,8 @@ class RedisLedger:
         return tuple(read_entry(entry_id=entry_id, text=text) for entry_id, (_, text) in page)
 
     async def touch(self) -> None:
-        """Run a script that does nothing: the least that any step takes."""
-        await self._link.run(NOTHING, root=self._root, args=())
+        """Run a function that does nothing: the least that any step takes."""
+        await self._link.run("nothing", root=self._root, args=())
 
     async def _commit(self, args: Sequence[str]) -> tuple[int, Sequence[bytes]]:
         return await self._versioned_step("commit", args, now=None)
@@ -249,7 +249,7 @@ class RedisLedger:
     async def _versioned_step(self, name: str, args: Sequence[str | int], *, now: float | None) -> tuple[int, Any]:
         clock = "" if self._clock is None else repr(self._clock())
         head = (clock, "" if now is None else repr(now), self._limits)
-        version, epoch, deltas, result = await self._link.run(script(name), root=self._root, args=(*head, *args))
+        version, epoch, deltas, result = await self._link.run(name, root=self._root, args=(*head, *args))
         if deltas:
             await self._feed.take(version=version, epoch=epoch, deltas=deltas)
         return version, result

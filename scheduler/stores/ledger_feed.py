@@ -17,7 +17,6 @@ from scheduler.core.replica import Replica
 from scheduler.core.server_parts import whole_servers
 from scheduler.ports import LedgerUnavailable
 from scheduler.stores.bells import Bells
-from scheduler.stores.ledger_scripts import script
 from scheduler.stores.link import Link
 
 log = logging.getLogger(__name__)
@@ -120,7 +119,7 @@ class ReplicaFeed:
         The follower may have been faster, so what is older than the replica is left alone; unless the server was gone:
         one that comes back from its files may have lost its last second, and counts the same versions again.
         """
-        version, epoch, deltas, cursor = await self._link.run(script("read"), root=self._root, args=("", "", "{}"))
+        version, epoch, deltas, cursor = await self._link.run("read", root=self._root, args=("", "", "{}"))
         if epoch == self._epoch and version <= self.replica.version and not even_older:
             return
         try:

@@ -14,16 +14,19 @@ from redis.asyncio.connection import Connection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from scheduler.ports import LedgerUnavailable
-from scheduler.stores.ledger_scripts import Script
+from scheduler.stores.ledger_functions import library
 from scheduler.stores.resp import Answers, Part, packed
 
 BROKEN = (RedisConnectionError, RedisTimeoutError, TimeoutError, OSError)
 AWAY = ("LOADING ", "MASTERDOWN ", "READONLY ")
 """The server is there, but not (or no longer) the one that holds the ledger."""
+
+UNKNOWN = "Function not found"
+TOO_OLD = "unknown command"
 
 
 class Link:
@@ -43,13 +46,23 @@ class Link:
         self._wire: Wire | None = None
         self._connecting = asyncio.Lock()
 
-    async def run(self, script: Script, *, root: str, args: Iterable[Part]) -> Any:
-        """Run a script on a ledger's root key, sending its text only to a server that does not know it."""
-        given = tuple(args)
+    async def run(self, name: str, *, root: str, args: Iterable[Part]) -> Any:
+        """Run one of the ledger's functions on its root key, teaching the library to a server that does not know it.
+
+        Raises:
+            LedgerUnavailable: the server cannot be reached, did not answer in time, or knows no functions at all.
+        """
+        command = ("FCALL", library().function(name), 1, root, *args)
         try:
-            return await self.call("EVALSHA", script.sha, 1, root, *given)
-        except NoScriptError:
-            return await self.call("EVAL", script.text, 1, root, *given)
+            return await self.call(*command)
+        except ResponseError as problem:
+            if UNKNOWN in str(problem):
+                await self.call("FUNCTION", "LOAD", "REPLACE", library().text)
+            elif TOO_OLD in str(problem):
+                raise LedgerUnavailable("it is too old: Kubemoot needs Redis 7 or later, or Valkey") from problem
+            else:
+                raise
+        return await self.call(*command)
 
     async def call(self, *command: Part) -> Any:
         """Send a command and give its answer.

@@ -7,7 +7,7 @@ value like any other; what to do with an error as the whole answer is the reader
 from collections.abc import Iterable
 from typing import Any
 
-from redis.exceptions import NoScriptError, ResponseError
+from redis.exceptions import ResponseError
 
 Part = str | bytes | int
 
@@ -82,9 +82,5 @@ def _read(buffer: bytes, at: int) -> tuple[Any, int]:
     if kind == 43:  # +
         return body, next_at
     if kind == 45:  # -
-        return _error(body.decode(errors="replace")), next_at
+        return ResponseError(body.decode(errors="replace")), next_at
     raise ResponseError(f"an answer of an unknown kind: {buffer[at : at + 40]!r}")
-
-
-def _error(text: str) -> ResponseError:
-    return NoScriptError(text) if text.startswith("NOSCRIPT") else ResponseError(text)

@@ -17,7 +17,7 @@ from scheduler.core.server import Resident
 from scheduler.core.types import Candidate, Drain, LoadUnderWay, Ticket, Waiter
 from scheduler.stores.layout import LAYOUT, root_of
 from scheduler.stores.ledger import RedisLedger
-from scheduler.stores.ledger_scripts import FOLDER
+from scheduler.stores.ledger_functions import FOLDER
 
 SERVER = ServerConfig(name="gpu-1", kind="ollama", endpoint="e")
 STORED = ("server:config", "server:learned", "server:seen")

@@ -136,13 +136,13 @@ async def test_waiting_for_a_change_ends_with_the_change_or_with_the_time(
     assert other.replica.version == 1
 
 
-async def test_a_server_that_forgot_the_scripts_is_told_again(
+async def test_a_server_that_forgot_the_functions_is_taught_again(
     pair: tuple[RedisLedger, RedisLedger],
 ) -> None:
     one, _ = pair
     await configure(one, "gpu-1")
     with Redis.from_url(os.environ["REDIS_URL"]) as client:
-        client.script_flush()
+        client.function_flush("SYNC")
 
     await configure(one, "gpu-2")
 

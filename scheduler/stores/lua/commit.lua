@@ -239,15 +239,17 @@ end
 local KINDS = {grant = {5, grant}, wait = {3, wait}, drain = {2, drain}, stand_aside = {4, stand_aside},
   left = {1, left_by_caller}, release = {3, release}}
 
-local results, at = {}, 4
-while at <= #ARGV do
-  if ARGV[at] == 'at' then
-    NOW = tonumber(ARGV[at + 1])
-    at = at + 2
-  else
-    local arity, apply = unpack(KINDS[ARGV[at]])
-    results[#results + 1] = apply(unpack(ARGV, at + 1, at + arity)) or ''
-    at = at + arity + 1
+register('commit', function()
+  local results, at = {}, 4
+  while at <= #ARGV do
+    if ARGV[at] == 'at' then
+      NOW = tonumber(ARGV[at + 1])
+      at = at + 2
+    else
+      local arity, apply = unpack(KINDS[ARGV[at]])
+      results[#results + 1] = apply(unpack(ARGV, at + 1, at + arity)) or ''
+      at = at + arity + 1
+    end
   end
-end
-return finish(results)
+  return finish(results)
+end)

@@ -5,18 +5,16 @@
 --       then name and document of each, in that order
 -- result: 1 when anything changed, else 0
 
-local EMPTY_SEEN, EMPTY_LEARNED = ARGV[4], ARGV[5]
-local at = 9
-
-local function pairs_of(count)
+-- Read so many names and documents from an argument on; give also where the next ones begin.
+local function pairs_from(at, count)
   local rows, names = {}, {}
-  for _ = 1, tonumber(count) do
-    rows[ARGV[at]] = ARGV[at + 1]
-    names[#names + 1] = ARGV[at]
-    at = at + 2
+  local after = at + 2 * tonumber(count)
+  for i = at, after - 1, 2 do
+    rows[ARGV[i]] = ARGV[i + 1]
+    names[#names + 1] = ARGV[i]
   end
   table.sort(names)
-  return rows, names
+  return rows, names, after
 end
 
 local function sorted_fields(name)
@@ -47,8 +45,8 @@ local function write(server, raw)
   local same = old and old.kind == new.kind and old.endpoint == new.endpoint
   if old and not same then clear(server, 'server-replaced') end
   if not same then
-    put_part('seen', server, cjson.decode(EMPTY_SEEN), EMPTY_SEEN)
-    put_part('learned', server, cjson.decode(EMPTY_LEARNED), EMPTY_LEARNED)
+    put_part('seen', server, cjson.decode(ARGV[4]), ARGV[4])
+    put_part('learned', server, cjson.decode(ARGV[5]), ARGV[5])
     redis.call('HDEL', key('probing'), server)
     -- What an operator said holds for whatever stands there; how an engine behaved is of another one.
     local admission = get('server:admission', server)
@@ -81,13 +79,16 @@ local function replace_all(name, rows, names)
   end
 end
 
-local servers, names = pairs_of(ARGV[6])
-for _, server in ipairs(names) do
-  if redis.call('HGET', key('server:config'), server) ~= servers[server] then write(server, servers[server]) end
-end
-for _, server in ipairs(sorted_fields('server:config')) do
-  if servers[server] == nil then forget(server) end
-end
-replace_all('footprint', pairs_of(ARGV[7]))
-replace_all('weight', pairs_of(ARGV[8]))
-return finish(#order > 0 and 1 or 0)
+register('configure', function()
+  local servers, names, after = pairs_from(9, ARGV[6])
+  for _, server in ipairs(names) do
+    if redis.call('HGET', key('server:config'), server) ~= servers[server] then write(server, servers[server]) end
+  end
+  for _, server in ipairs(sorted_fields('server:config')) do
+    if servers[server] == nil then forget(server) end
+  end
+  local footprints, models, rest = pairs_from(after, ARGV[7])
+  replace_all('footprint', footprints, models)
+  replace_all('weight', pairs_from(rest, ARGV[8]))
+  return finish(#order > 0 and 1 or 0)
+end)

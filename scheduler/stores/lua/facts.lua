@@ -1,6 +1,6 @@
 -- What stands on a server, for claims. Read once for each server, then kept up with what the step does.
 
-local stands = {}
+local stands
 
 local function older(a, b)
   if a.started_at ~= b.started_at then return a.started_at < b.started_at end
@@ -70,7 +70,9 @@ end
 
 -- What stands on all servers of a resource group: how many places in all, and how many of each text. Read once for each
 -- group that a claim of the step asks about, then kept up; where no claim asks, nothing is looked up for it.
-local crowds = {}
+local crowds
+
+on_begin(function() stands, crowds = {}, {} end)
 
 local function read_crowd(group, without)
   local crowd = {all = 0, places = {}}

@@ -1,4 +1,4 @@
--- The steps that several scripts share: a ticket ends, a wait ends, a plan ends, a counter counts.
+-- What several functions share: a ticket ends, a wait ends, a plan ends, a counter counts.
 
 local ALPHA = 0.2
 
@@ -39,7 +39,9 @@ end
 local function number_or(found, otherwise) return tonumber(found or otherwise) end
 
 -- The virtual times of each class: read once in a step, written at its end.
-local times, weights = {}, {}
+local times, weights
+
+on_begin(function() times, weights = {}, {} end)
 
 local function time_of(priority, field)
   local class = table_of(times, priority)

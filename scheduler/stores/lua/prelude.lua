@@ -1,13 +1,19 @@
--- Put before every script. Reading and writing documents, deltas and journal, the version.
+-- The begin of the library. Reading and writing documents, deltas and journal, the version.
 --
 -- KEYS  1 root, km:{name}:layout number; every other key is root .. ':' .. something, so all of them share one hash slot
 -- ARGV  1 the ledger's clock in seconds ('' = the server's own), 2 the caller's now ('' = the ledger's clock),
---       3 the limits as JSON; a script's own arguments follow from 4 on
--- Every script returns {version, epoch, deltas ('' = nothing changed), result}.
+--       3 the limits as JSON; a function's own arguments follow from 4 on
+-- Every function returns {version, epoch, deltas ('' = nothing changed), result}.
+--
+-- The library lives as long as the server: what belongs to one step is made anew where `on_begin` says so, whatever
+-- became of the step before.
 
-local root, null = KEYS[1], cjson.null
+local KEYS, ARGV, root, CLOCK, NOW, LIMITS, null
+local limits_text
 
-local function key(name) return root .. ':' .. name end
+local beginnings = {}
+
+local function on_begin(start) beginnings[#beginnings + 1] = start end
 
 local function read_clock()
   if ARGV[1] ~= '' then return tonumber(ARGV[1]) end
@@ -15,9 +21,22 @@ local function read_clock()
   return tonumber(time[1]) + tonumber(time[2]) / 1000000
 end
 
-local CLOCK = read_clock()
-local NOW = ARGV[2] ~= '' and tonumber(ARGV[2]) or CLOCK
-local LIMITS = cjson.decode(ARGV[3])
+on_begin(function()
+  root, null = KEYS[1], cjson.null -- which is not there yet while the library is loaded
+  CLOCK = read_clock()
+  NOW = ARGV[2] ~= '' and tonumber(ARGV[2]) or CLOCK
+  if limits_text ~= ARGV[3] then LIMITS, limits_text = cjson.decode(ARGV[3]), ARGV[3] end
+end)
+
+local function register(name, step)
+  redis.register_function(PREFIX .. name, function(keys, args)
+    KEYS, ARGV = keys, args
+    for _, start in ipairs(beginnings) do start() end
+    return step()
+  end)
+end
+
+local function key(name) return root .. ':' .. name end
 
 local function some(value)
   if value == null then return nil end
@@ -27,9 +46,10 @@ end
 -- Numbers kept outside documents are written in full: cjson would keep 14 digits only.
 local function exact(number) return string.format('%.17g', number) end
 
-local events, touched, order = {}, {}, {}
-local known, texts = {}, {}
-local left = {} -- where removed tickets stood
+local events, touched, order, known, texts
+local left -- where removed tickets stood
+
+on_begin(function() events, touched, order, known, texts, left = {}, {}, {}, {}, {}, {} end)
 
 local function table_of(tables, name)
   local rows = tables[name]
@@ -56,7 +76,7 @@ local function text_of(name, id)
   return rows[id]
 end
 
--- Give a decoded document or nil. The same table comes back for the whole script: write it back with put().
+-- Give a decoded document or nil. The same table comes back for the whole step: write it back with put().
 local function get(name, id)
   local rows = known[name]
   if rows == nil or rows[id] == nil then

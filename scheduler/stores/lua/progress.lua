@@ -4,4 +4,6 @@
 -- ARGV  none
 -- result: ticket and time, one after another
 
-return finish(redis.call('HGETALL', key('progress')))
+register('progress', function()
+  return finish(redis.call('HGETALL', key('progress')))
+end)
