@@ -10,7 +10,17 @@ from typing import Any
 
 from kubemoot_web.management.benches.crowd import Report, crowd, reports
 from kubemoot_web.management.benches.figures import Better, Figure, Floor, Progress
-from kubemoot_web.management.benches.own_valkey import FIGURES, MODEL, SERVER, NoEffects, call, own_valkey, register
+from kubemoot_web.management.benches.own_valkey import (
+    FIGURES,
+    MODEL,
+    SERVER,
+    NoEffects,
+    call,
+    own_valkey,
+    process_of,
+    register,
+)
+from kubemoot_web.management.benches.processes import cpu_seconds
 from kubemoot_web.management.benches.slot_referee import SlotReferee
 from scheduler import bootstrap
 from scheduler.core.ledger import GrantChange, Outcome, Settled
@@ -28,7 +38,7 @@ CALLERS_EACH = 12
 FLOOR_S = 1.0
 ONE_GOAL = 2500.0
 ALL_GOAL = 4000.0
-NOTHING = "a script that does nothing, asked for by as many callers on the same connections"
+NOTHING = "a step that does nothing, asked for by as many callers on the same connections"
 
 
 class ClaimsBench:
@@ -60,14 +70,22 @@ class ClaimsBench:
 
 def one_process(*, callers: int, seconds: float) -> list[Figure]:
     """Measure planning, claiming and giving back where every caller finds a slot."""
-    with own_valkey() as path, crowd(works=[_alone], path=path, options={"callers": callers, "s": seconds}) as pipes:
-        (report,) = reports(pipes)
+    with own_valkey() as path:
+        options = {"callers": callers, "s": seconds, "valkey": process_of(path)}
+        with crowd(works=[_alone], path=path, options=options) as pipes:
+            (report,) = reports(pipes)
     case = f"one process, {callers} callers" if callers > 1 else "one process, one caller"
     goal = ONE_GOAL if callers > 1 else None
     floor = Floor(what=NOTHING, value=report["floor"])
     return [
         _rate(case=f"{case}: plan, claim, release", value=report["grants"], floor=floor, goal=goal),
         _cpu(case=f"{case}: plan, claim, release", seconds=report["cpu"], grants=report["grants"] * seconds),
+        _cpu(
+            case=f"{case}: plan, claim, release",
+            whose="CPU of Valkey",
+            seconds=report["valkey_cpu"],
+            grants=report["grants"] * seconds,
+        ),
     ]
 
 
@@ -115,9 +133,14 @@ async def _alone(ledger: Ledger, pipe: Connection, options: Mapping[str, Any]) -
         assert settled.ticket is not None
         await _give_back(ledger, settled.ticket)
 
-    used = process_time()
+    used, valkey_used = process_time(), cpu_seconds(options["valkey"])
     grants = await _per_second(once, callers=options["callers"], seconds=options["s"])
-    return {"floor": floor, "grants": grants, "cpu": process_time() - used}
+    return {
+        "floor": floor,
+        "grants": grants,
+        "cpu": process_time() - used,
+        "valkey_cpu": cpu_seconds(options["valkey"]) - valkey_used,
+    }
 
 
 async def _crowded(ledger: Ledger, pipe: Connection, options: Mapping[str, Any]) -> Report:
@@ -199,9 +222,9 @@ def _rate(*, case: str, value: float, floor: Floor | None, goal: float | None) -
     return Figure(case=case, measure="per second", value=value, unit="/s", goal=goal, better=Better.HIGHER, floor=floor)
 
 
-def _cpu(*, case: str, seconds: float, grants: float) -> Figure:
-    """Make the figure that a machine with other work to do does not spoil: what the processes spend on a grant."""
-    return Figure(case=case, measure="CPU, without Valkey's", value=seconds / max(grants, 1) * 1e6, unit="us each")
+def _cpu(*, case: str, seconds: float, grants: float, whose: str = "CPU, without Valkey's") -> Figure:
+    """Make the figure that a machine with other work to do does not spoil: what is spent on a grant."""
+    return Figure(case=case, measure=whose, value=seconds / max(grants, 1) * 1e6, unit="us each")
 
 
 def _id() -> str:
