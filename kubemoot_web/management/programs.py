@@ -16,6 +16,7 @@ from kubemoot_web.management.supervisor import CannotRun, Program
 
 QUEUES = "scheduler,probes,agents"
 WORKER_THREADS = "16"
+CONNECTIONS = "kubemoot_web.gateway.connections:Connection"
 ANSWER_TOKENS = 160  # about four seconds a call: long enough to be seen, and for others to wait
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised here, never chosen for anybody
 
@@ -46,7 +47,7 @@ def web(*, host: str, port: int, environment: Mapping[str, str]) -> Program:
         name="web",
         command=(
             *(sys.executable, "-m", "uvicorn", "kubemoot_web.asgi:application", "--host", host, "--port", str(port)),
-            *("--loop", "uvloop", "--http", "httptools", "--ws", "websockets-sansio", "--lifespan", "on"),
+            *("--loop", "uvloop", "--http", CONNECTIONS, "--ws", "websockets-sansio", "--lifespan", "on"),
             *("--no-access-log", "--log-level", "warning", "--timeout-graceful-shutdown", "3"),
             *("--ws-max-size", "65536"),  # no page has more than this to say
         ),
