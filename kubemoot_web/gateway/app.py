@@ -21,6 +21,7 @@ from kubemoot_web.gateway.line import BodyTooLarge, BodyTooSlow, ClientGone, Lin
 from kubemoot_web.gateway.listing import (
     Listed,
     listed_agents,
+    listed_as,
     listed_models,
     ollama_ps,
     ollama_tags,
@@ -202,7 +203,7 @@ async def _list(path: str, principal: Principal, line: Line) -> bool:
         await _json(line, write(listed))
     elif path.startswith(f"{MODELS}/"):
         name = path.removeprefix(f"{MODELS}/")
-        one = next((one for one in await _listed(rt, principal) if name in (one.name, f"{one.name}:latest")), None)
+        one = next((one for one in await _listed(rt, principal) if one.name in (name, listed_as(name))), None)
         if one is None:
             raise NoSuchModel(f'model "{name}" not found. GET /v1/models lists what there is.')
         await _json(line, openai_model(one))

@@ -8,10 +8,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from providers.core.model_names import DEFAULT_TAG, normalise
+from providers.core.naming import agent_name, split_agent_name
+from providers.core.types import EngineKind
 from scheduler.core.ledger import ServerRecord
 from scheduler.core.types import LoadUnderWay
 
 OWNER = "kubemoot"
+AGENT = "agent/"
 LAST_RESORT_VERSION = "0.12.0"
 """Where no engine said its own: clients switch features off for one that is missing or very low."""
 FAR_AHEAD = "2100-01-01T00:00:00.000000+00:00"
@@ -70,7 +74,15 @@ def listed_models(
 
 def listed_agents(names: Collection[str]) -> tuple[Listed, ...]:
     """List agents by the names that calls give them."""
-    return tuple(Listed(name=f"agent/{name}", status="agent", servers=(), is_agent=True) for name in sorted(names))
+    return tuple(Listed(name=f"{AGENT}{name}", status="agent", servers=(), is_agent=True) for name in sorted(names))
+
+
+def listed_as(name: str) -> str:
+    """Give the name in the lists of what a call names so: with or without a tag or namespace, it is one thing."""
+    if name.startswith(AGENT):
+        namespace, bare = split_agent_name(name.removeprefix(AGENT).removesuffix(DEFAULT_TAG))
+        return f"{AGENT}{agent_name(namespace=namespace, name=bare)}"
+    return normalise(kind=EngineKind.OLLAMA, name=name)
 
 
 def openai_model(one: Listed) -> dict[str, Any]:
@@ -119,9 +131,10 @@ def ollama_version(servers: Collection[ServerRecord]) -> dict[str, str]:
 
 def _ollama_model(one: Listed) -> dict[str, Any]:
     """Write one name. Clients want a digest, and that it stays; the engines' own differ by server."""
+    name = one.name if one.is_agent else _tagged(one.name)
     return {
-        "name": one.name,
-        "model": one.name,
+        "name": name,
+        "model": name,
         "modified_at": LONG_AGO,
         "size": (one.size_mib or 0) * MIB,
         "digest": hashlib.sha256(one.name.encode()).hexdigest(),
@@ -136,6 +149,11 @@ def _ollama_model(one: Listed) -> dict[str, Any]:
         "status": one.status,
         "servers": list(one.servers),
     }
+
+
+def _tagged(model: str) -> str:
+    """Write a model's name as Ollama lists it: some clients look for a name with its tag, none for one without."""
+    return model if ":" in model.rpartition("/")[2] else f"{model}{DEFAULT_TAG}"
 
 
 def _parts(version: str) -> tuple[int, ...]:

@@ -184,7 +184,7 @@ def test_ollama_embeds(stack: Stack):
 def test_ollama_lists_and_shows(stack: Stack):
     client = ollama_client(stack)
 
-    assert {MODEL, SET, EMBEDDER} <= {model.model for model in client.list().models}
+    assert {MODEL, SET, f"{EMBEDDER}:latest"} <= {model.model for model in client.list().models}
     client.chat(model=MODEL, messages=HELLO)
     (running,) = [model for model in client.ps().models if model.model == MODEL]
     assert running.expires_at.tzinfo is not None

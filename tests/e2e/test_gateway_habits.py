@@ -94,7 +94,8 @@ def test_habit_2_a_name_without_a_tag_is_the_latest(stack: Stack):
     for name in (EMBEDDER, f"{EMBEDDER}:latest", f"registry.ollama.ai/library/{EMBEDDER}"):
         assert client.embed(model=name, input="a").embeddings
         assert openai_client(stack).embeddings.create(model=name, input="a").model == name
-    assert openai_client(stack).models.retrieve(f"{EMBEDDER}:latest").id
+        assert openai_client(stack).models.retrieve(name).id == EMBEDDER
+    assert openai_client(stack).models.retrieve("agent/analyst").id == "agent/default/analyst"
 
 
 def test_habit_3_neither_a_keep_alive_nor_a_context_undoes_a_plan(stack: Stack, third: str):

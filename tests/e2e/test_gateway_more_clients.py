@@ -106,7 +106,9 @@ def test_langchain_speaks_ollama(stack: Stack):
     }
     chat = ChatOllama(model=MODEL, validate_model_on_init=True, **more)
     langchain_speaks(chat)
-    assert [len(vector) for vector in OllamaEmbeddings(model=EMBEDDER, **more).embed_documents(["a", "bb"])] == [8, 8]
+    for name in (EMBEDDER, f"{EMBEDDER}:latest"):
+        embeddings = OllamaEmbeddings(model=name, validate_model_on_init=True, **more)
+        assert [len(vector) for vector in embeddings.embed_documents(["a", "bb"])] == [8, 8]
 
 
 @pytest.mark.parametrize("name", ["agent/analyst", "agent/default/analyst"])

@@ -2,8 +2,12 @@
 
 from datetime import datetime
 
+import pytest
+
 from kubemoot_web.gateway.listing import (
+    Listed,
     listed_agents,
+    listed_as,
     listed_models,
     ollama_ps,
     ollama_tags,
@@ -63,6 +67,43 @@ def test_tags_carry_what_the_ollama_command_prints():
         assert entry["name"] == entry["model"]
         assert len(entry["digest"]) == 64
         assert datetime.fromisoformat(entry["modified_at"]).tzinfo is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("qwen3:8b", "qwen3:8b"),
+        ("bge-m3", "bge-m3:latest"),
+        ("hf.co/acme/Tiny-GGUF", "hf.co/acme/Tiny-GGUF:latest"),
+        ("box:5000/acme/tiny", "box:5000/acme/tiny:latest"),
+    ],
+)
+def test_ollamas_lists_name_models_with_their_tag_as_it_does_itself(name: str, shown: str):
+    """LangChain's client refuses to start where its model is not in the list, and finds none by a name without tag."""
+    listed = Listed(name=name, status="loaded", servers=("gpu-1",))
+
+    for lines in (ollama_tags([listed]), ollama_ps([listed])):
+        assert [(entry["name"], entry["model"]) for entry in lines["models"]] == [(shown, shown)]
+    assert [entry["id"] for entry in openai_list([listed])["data"]] == [name]
+
+
+def test_an_agent_has_no_tag():
+    assert [entry["name"] for entry in ollama_tags(listed_agents(["lab/analyst"]))["models"]] == ["agent/lab/analyst"]
+
+
+@pytest.mark.parametrize(
+    ("called", "listed"),
+    [
+        ("qwen3:8b", "qwen3:8b"),
+        ("bge-m3:latest", "bge-m3"),
+        ("registry.ollama.ai/library/bge-m3", "bge-m3"),
+        ("agent/analyst", "agent/default/analyst"),
+        ("agent/lab/analyst", "agent/lab/analyst"),
+        ("agent/lab/analyst:latest", "agent/lab/analyst"),
+    ],
+)
+def test_whatever_a_call_may_name_is_found_in_the_list(called: str, listed: str):
+    assert listed_as(called) == listed
 
 
 def test_in_memory_is_what_is_loaded_until_a_date_that_clients_can_read():
