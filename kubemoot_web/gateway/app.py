@@ -14,7 +14,7 @@ from kubemoot_web.access.keys import key_principal, presented_key
 from kubemoot_web.access.limits import capped, may_name, may_speak_for
 from kubemoot_web.access.principal import Forbidden, Principal
 from kubemoot_web.gateway.asking import BadAsk, estimated_tokens, read_asked
-from kubemoot_web.gateway.dialects import ROUTES, Dialect, Operation, Route
+from kubemoot_web.gateway.dialects import ROUTES, Dialect, Operation, Route, dialect_of, tidied
 from kubemoot_web.gateway.errors import INSIDE, error_answer
 from kubemoot_web.gateway.json_edit import Document, NotAnObject
 from kubemoot_web.gateway.line import BodyTooLarge, BodyTooSlow, ClientGone, Line, Receive, Scope, Send
@@ -75,12 +75,12 @@ class Gateway:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        path: str = scope["path"]
+        path = tidied(scope["path"])
         if path == "/" and not _is_browser(scope):
             await Line(scope=scope, receive=receive, send=send).answer(
                 200, [(b"content-type", b"text/plain")], GREETING
             )
-        elif path.startswith(OURS) and not path.startswith(DJANGOS):
+        elif f"{path}/".startswith(OURS) and not f"{path}/".startswith(DJANGOS):
             line = Line(scope=scope, receive=receive, send=send)
             await _answer(scope["method"], path, line, self._limits)
         else:
@@ -88,10 +88,9 @@ class Gateway:
 
 
 async def _answer(method: str, path: str, line: Line, limits: Limits) -> None:
-    route = ROUTES.get(path)
-    dialect = _dialect(path, route)
+    dialect = dialect_of(path=path, headers=line.headers)
     try:
-        await _serve(method, path, route, line, limits)
+        await _serve(method, path, line, limits)
     except BadAsk as error:
         await _refuse(line, dialect, "bad-request", error.message, param=error.param)
     except _Unauthorized as error:
@@ -117,7 +116,8 @@ async def _answer(method: str, path: str, line: Line, limits: Limits) -> None:
         await _refuse(line, dialect, "internal", INSIDE)
 
 
-async def _serve(method: str, path: str, route: Route | None, line: Line, limits: Limits) -> None:
+async def _serve(method: str, path: str, line: Line, limits: Limits) -> None:
+    route = ROUTES.get(path)
     if path in ADMIN_ONLY or path.startswith("/api/blobs/"):
         raise Forbidden("Models are not pulled, made or deleted through Kubemoot: do it on the server itself.")
     principal = await _principal(line)
@@ -136,7 +136,8 @@ async def _serve(method: str, path: str, route: Route | None, line: Line, limits
         await _show(principal, line)
     elif method not in ("GET", "HEAD") or not await _list(path, principal, line):
         instead = " Have your client use the chat completions API." if path == RESPONSES else ""
-        await _refuse(line, _dialect(path, route), "not-found", f"The gateway has no {method} {path}.{instead}")
+        dialect = dialect_of(path=path, headers=line.headers)
+        await _refuse(line, dialect, "not-found", f"The gateway has no {method} {path}.{instead}")
 
 
 async def _call(route: Route, principal: Principal, line: Line, limits: Limits, room: Room) -> Relaying | None:
@@ -272,13 +273,6 @@ async def _refuse(
     retry_after_s: float | None = None,
 ) -> None:
     await line.answer(*error_answer(dialect, code, message, param=param, retry_after_s=retry_after_s))
-
-
-def _dialect(path: str, route: Route | None) -> Dialect:
-    """Say whose way of speaking a path belongs to."""
-    if route is not None:
-        return route.dialect
-    return Dialect.OPENAI if path.startswith("/v1/") else Dialect.OLLAMA
 
 
 def _is_browser(scope: Scope) -> bool:

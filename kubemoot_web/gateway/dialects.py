@@ -1,5 +1,7 @@
 """The dialects that clients speak: which path means what, how an answer is labelled, how a client is kept patient."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -48,6 +50,13 @@ ROUTES: Final = {
 }
 PATHS: Final = {route: path for path, route in ROUTES.items()}
 
+OPENAI_PATHS: Final = "/v1"
+ANTHROPIC_PATHS: Final = "/v1/messages/"
+ANTHROPIC_MARK: Final = "anthropic-version"
+"""The header that every client of Anthropic sends, also where it asks by a path that OpenAI's have too."""
+
+_slashes = re.compile("/+")
+
 STREAMS_BY_DEFAULT: Final = frozenset(
     {Route(Dialect.OLLAMA, Operation.CHAT), Route(Dialect.OLLAMA, Operation.GENERATE)}
 )
@@ -59,6 +68,23 @@ JSON: Final = b"application/json"
 COMMENT: Final = b": wait\n\n"
 PING: Final = b'event: ping\ndata: {"type": "ping"}\n\n'
 SPACE: Final = b" "
+
+
+def dialect_of(*, path: str, headers: Mapping[str, str]) -> Dialect:
+    """Say whose way of speaking a request has, also one for a path that means nothing here."""
+    route = ROUTES.get(path)
+    if route is not None:
+        return route.dialect
+    if path.startswith(ANTHROPIC_PATHS) or ANTHROPIC_MARK in headers:
+        return Dialect.ANTHROPIC
+    return Dialect.OPENAI if f"{path}/".startswith(f"{OPENAI_PATHS}/") else Dialect.OLLAMA
+
+
+def tidied(path: str) -> str:
+    """Take away the slashes of a path that are too many: some come of an address that was typed with one at its end."""
+    if len(path) > 1 and (path.endswith("/") or "//" in path):
+        return _slashes.sub("/", path).rstrip("/") or "/"
+    return path
 
 
 def beat(dialect: Dialect, stream: bool) -> bytes:

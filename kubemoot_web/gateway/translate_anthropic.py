@@ -33,11 +33,29 @@ def messages_request(asked: Asked, *, model: str, context_length: int | None) ->
     tools = [_tool(each) for each in given if isinstance(each, dict) and "input_schema" in each]
     if tools and not (isinstance(choice, dict) and choice.get("type") == "none"):
         request["tools"] = tools
+    wanted = _format(fields)
+    if wanted is not None:
+        request["format"] = wanted
     thinking = fields.get("thinking")
     kind = thinking.get("type") if isinstance(thinking, dict) else None
     if isinstance(kind, str) and kind in THINKING:
         request["think"] = THINKING[kind]
     return written(request)
+
+
+def _format(fields: Any) -> dict[str, Any] | None:
+    """Read the schema that an answer must keep to, where it is given today and where it was at first."""
+    config = fields.get("output_config")
+    wanted = config.get("format") if isinstance(config, dict) else None
+    wanted = fields.get("output_format") if wanted is None else wanted
+    if wanted is None:
+        return None
+    schema = wanted.get("schema") if isinstance(wanted, dict) and wanted.get("type") == "json_schema" else None
+    if not isinstance(schema, dict):
+        raise BadAsk(
+            "The format of an answer must be a JSON schema: type json_schema, and the schema.", "output_config"
+        )
+    return schema
 
 
 def _tool(given: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import anthropic
 import httpx2
 import pytest
+from pydantic import BaseModel
 
 from tests.gateway.reading import done, line, said
 from tests.gateway.through import CALL, HELLO, MODEL, Through
@@ -24,6 +25,23 @@ def test_anthropic_streams_and_answers():
     assert (streamed.content[1].text, streamed.content[2].input) == ("Größe", {"a": 1})
     assert (streamed.stop_reason, streamed.usage.input_tokens, streamed.usage.output_tokens) == ("tool_use", 12, 3)
     assert (whole.content[0].text, whole.stop_reason, whole.model) == ("Größe", "end_turn", MODEL)
+
+
+class Answer(BaseModel):
+    """What an answer must look like."""
+
+    answer: str
+
+
+def test_anthropic_is_answered_by_the_schema_that_it_gives():
+    """The package reads the answer as that; a schema that is not passed on leaves it with a text."""
+    through = Through(done('{"answer": "yes"}'), http=httpx2)
+
+    given = anthropic_client(through).messages.parse(model=MODEL, max_tokens=9, messages=HELLO, output_format=Answer)
+
+    assert given.parsed_output == Answer(answer="yes")
+    ((_, asked),) = through.asked
+    assert asked["format"]["properties"] == {"answer": {"title": "Answer", "type": "string"}}
 
 
 def test_anthropic_counts_tokens():

@@ -4,11 +4,47 @@ import json
 
 import pytest
 
-from kubemoot_web.gateway.dialects import PATHS, ROUTES, Dialect, answer_headers, beat
+from kubemoot_web.gateway.dialects import PATHS, ROUTES, Dialect, answer_headers, beat, dialect_of, tidied
 
 
 def test_every_path_has_one_meaning_and_back():
     assert {PATHS[route] for route in ROUTES.values()} == set(ROUTES)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "dialect"),
+    [
+        ("/v1/chat/completions", {}, Dialect.OPENAI),
+        ("/v1/chat/completions", {"anthropic-version": "2023-06-01"}, Dialect.OPENAI),
+        ("/v1/models", {}, Dialect.OPENAI),
+        ("/v1", {}, Dialect.OPENAI),
+        ("/v1/models", {"anthropic-version": "2023-06-01"}, Dialect.ANTHROPIC),
+        ("/v1/messages", {}, Dialect.ANTHROPIC),
+        ("/v1/messages/batches", {}, Dialect.ANTHROPIC),
+        ("/v1/files", {"anthropic-version": "2023-06-01"}, Dialect.ANTHROPIC),
+        ("/api/tags", {}, Dialect.OLLAMA),
+        ("/api/unheard-of", {}, Dialect.OLLAMA),
+    ],
+)
+def test_whoever_asks_for_whatever_is_refused_in_its_own_dialect(path, headers, dialect):
+    assert dialect_of(path=path, headers=headers) is dialect
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("/", "/"),
+        ("//", "/"),
+        ("/v1/models", "/v1/models"),
+        ("/v1/models/", "/v1/models"),
+        ("/v1//chat/completions", "/v1/chat/completions"),
+        ("//api/tags", "/api/tags"),
+        ("/v1/", "/v1"),
+        ("", ""),
+    ],
+)
+def test_an_address_that_was_typed_with_a_slash_at_its_end_is_understood(written, meant):
+    assert tidied(written) == meant
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))

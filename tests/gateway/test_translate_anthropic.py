@@ -7,6 +7,7 @@ import pytest
 from kubemoot_web.gateway.asking import BadAsk
 from tests.gateway.reading import asked, sent
 
+SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
 HELLO = [{"role": "user", "content": "hello"}]
 
 
@@ -52,6 +53,9 @@ def test_a_plain_call():
             },
         ),
         ({"tools": [{"name": "sum", "input_schema": {}}], "tool_choice": {"type": "none"}}, {}),
+        ({"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}}, {"format": SCHEMA}),
+        ({"output_format": {"type": "json_schema", "schema": SCHEMA}}, {"format": SCHEMA}),
+        ({"output_config": {"effort": "low"}, "output_format": None}, {}),
     ],
 )
 def test_what_else_can_be_asked_for(fields, expected):
@@ -157,6 +161,8 @@ def test_a_message_of_results_alone_says_nothing_more():
         ({"messages": [{"role": "user", "content": [{"type": "tool_result", "content": 7}]}]}, "messages"),
         ({"messages": HELLO, "system": 7}, "system"),
         ({"messages": HELLO, "tools": 7}, "tools"),
+        ({"messages": HELLO, "output_config": {"format": {"type": "canary", "schema": SCHEMA}}}, "output_config"),
+        ({"messages": HELLO, "output_format": {"type": "json_schema", "schema": "canary"}}, "output_config"),
         ({"messages": HELLO, "stop_sequences": [7]}, "stop_sequences"),
     ],
 )
