@@ -46,7 +46,7 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Read what arrived."""
         self._unset_keepalive_if_required()
-        was_in_head = self._is_in_head
+        self._head_bytes += len(data)  # from nothing again where a head begins in it
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as found:
@@ -58,7 +58,7 @@ class Connection(HttpToolsProtocol):
             self._refuse(400, "Invalid HTTP request received.")
         else:
             if self._is_in_head:
-                self._bound_head(len(data) if was_in_head else 0)
+                self._bound_head()
 
     def on_message_begin(self) -> None:
         """Enter the head of a request."""
@@ -91,8 +91,7 @@ class Connection(HttpToolsProtocol):
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn sets it
         self.data_received(b"".join(head) + b"\r\n" + rest)
 
-    def _bound_head(self, arrived: int) -> None:
-        self._head_bytes += arrived
+    def _bound_head(self) -> None:
         if self._head_bytes > MOST_OF_A_HEAD:
             self._refuse(431, TOO_LARGE)
         elif self._head_timer is None:

@@ -155,15 +155,26 @@ async def test_a_head_that_never_ends_is_given_up_before_it_takes_memory():
         assert answer.startswith(b"431 ")
 
 
-async def test_a_long_head_and_a_long_body_are_not_taken_for_an_endless_head(client: Client):
+async def test_long_heads_and_long_bodies_are_not_taken_for_an_endless_head(client: Client):
+    """What counts is one head: neither those before it, nor the body in whose last piece it begins."""
     large = b"x: " + b"a" * (MOST_OF_A_HEAD // 2) + b"\r\n"
     body = b"b" * (4 * MOST_OF_A_HEAD)
+    length = b"content-length: %d\r\n\r\n" % len(body)
 
-    first, second = await client.told(
-        HEAD + large[:100], large[100:] + b"content-length: %d\r\n\r\n" % len(body), body, HEAD + LENGTH + BODY
-    )
+    answers = await client.told(HEAD, large, length, body + HEAD, large + length + body + HEAD, large, LENGTH, BODY)
 
-    assert (understood(first)[4], understood(second)[4]) == (body, BODY)
+    assert [understood(answer)[4] for answer in answers] == [body, body, BODY]
+
+
+async def test_a_head_that_has_arrived_is_waited_for_no_longer(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connections, "LONGEST_HEAD_S", 0.0)
+    client = Client()
+
+    await client.told(HEAD[:20], HEAD[20:] + LENGTH + BODY)
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+    assert not client.wire.is_closing()
 
 
 async def test_who_never_ends_a_head_is_sent_away(monkeypatch: pytest.MonkeyPatch):
