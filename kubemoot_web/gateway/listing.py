@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kubemoot_web.gateway.wanted import AGENT
 from providers.core.model_names import DEFAULT_TAG, normalise
 from providers.core.naming import agent_name, split_agent_name
 from providers.core.types import EngineKind
@@ -15,7 +16,6 @@ from scheduler.core.ledger import ServerRecord
 from scheduler.core.types import LoadUnderWay
 
 OWNER = "kubemoot"
-AGENT = "agent/"
 LAST_RESORT_VERSION = "0.12.0"
 """Where no engine said its own: clients switch features off for one that is missing or very low."""
 FAR_AHEAD = "2100-01-01T00:00:00.000000+00:00"

@@ -65,13 +65,16 @@ async def test_a_body_is_let_go_of_with_the_first_byte_of_its_answer():
     gate, rooms = Gate(await world_of(), answer_of(client, begun, b": first\n\n", go_on)), Rooms(limit=10)
     room = Room(rooms)
     room.take(7)
-    running = gate.start(client, room=room)
+    relaying = gate.relaying(client, room=room)
+    running = asyncio.create_task(relaying.run())
     await until(lambda: len(gate.asked) == 1)
     assert rooms.held == 7
+    assert len(relaying._asked.document) == len(client.body_sent)
 
     begun.set()
     await until(lambda: rooms.held == 0)
     assert not client.is_whole
+    assert len(relaying._asked.document) == len(b"{}")
 
     go_on.set()
     await running
