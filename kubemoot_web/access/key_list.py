@@ -5,6 +5,7 @@ not wait for its owner.
 """
 
 import logging
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -48,6 +49,15 @@ def key_revoke(*, prefix: str, principal: Principal, user_id: int) -> str | None
     row.delete()
     log.info("key revoked: %s %r, by %r", row.prefix, row.name, principal.name)
     return row.name
+
+
+def key_names(*, prefixes: Iterable[str]) -> Mapping[str, str]:
+    """Give the names of keys by their prefixes; of one that was revoked nothing is known.
+
+    Whoever may look at calls may read them: a call that names no agent goes by the name of its key.
+    """
+    wanted = set(prefixes) - {""}
+    return dict(ApiToken.objects.filter(prefix__in=wanted).values_list("prefix", "name")) if wanted else {}
 
 
 def _rows(principal: Principal, user_id: int) -> QuerySet[ApiToken]:

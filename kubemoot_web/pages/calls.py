@@ -6,6 +6,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 
+from kubemoot_web.access.key_list import key_names
 from kubemoot_web.board.details.call import call_sheet_of
 from kubemoot_web.board.details.calls import PAGE, calls_of, offered
 from kubemoot_web.board.details.filters import Filters, filters_of
@@ -38,8 +39,8 @@ async def calls(request: HttpRequest) -> HttpResponseBase:
 
     async def draw(rt: Runtime) -> Mapping[str, Any]:
         now = rt.now()
-        page = await sync_to_async(_page)(filters, now)
-        shown = calls_of(filters=filters, page=page, replica=rt.ledger.replica, now=now)
+        page, keys = await sync_to_async(_page)(filters, now)
+        shown = calls_of(filters=filters, page=page, keys=keys, replica=rt.ledger.replica, now=now)
         return {"calls": shown, "is_live": shown.is_newest}
 
     if HAVE in request.GET:
@@ -55,20 +56,36 @@ async def call(request: HttpRequest, id: str) -> HttpResponseBase:
     """Show one call."""
 
     async def draw(rt: Runtime) -> Mapping[str, Any] | None:
-        known, attempts = await sync_to_async(_one)(id)
+        known, attempts, keys = await sync_to_async(_one)(id)
         sheet = call_sheet_of(
-            call=known, attempts=attempts, id=id, replica=rt.ledger.replica, config=rt.config, now=rt.now()
+            call=known,
+            attempts=attempts,
+            keys=keys,
+            id=id,
+            replica=rt.ledger.replica,
+            config=rt.config,
+            now=rt.now(),
         )
         return None if sheet is None else {"sheet": sheet}
 
     return await look(request, page=CALL, draw=draw)
 
 
-def _one(id: str) -> tuple[CallRecord | None, tuple[AttemptRecord, ...]]:
+def _one(id: str) -> tuple[CallRecord | None, tuple[AttemptRecord, ...], Mapping[str, str]]:
     known = queries.one_call(id=id)
-    return known, () if known is None else queries.attempts_of(call=known.id)
+    if known is None:
+        return None, (), {}
+    return known, queries.attempts_of(call=known.id), key_names(prefixes=[known.key])
 
 
-def _page(filters: Filters, now: float) -> CallPage:
+def _columns(filters: Filters) -> Mapping[str, str]:
+    """Take a name for that of a key where calls came under it: such a call has no agent."""
+    typed = filters.values.get("agent", "")
+    is_key = typed and "/" not in typed and queries.has_calls(agent=typed)
+    return {**filters.columns, "agent": typed} if is_key else filters.columns
+
+
+def _page(filters: Filters, now: float) -> tuple[CallPage, Mapping[str, str]]:
     since = None if filters.since_s is None else now - filters.since_s
-    return queries.call_page(filters=filters.columns, since=since, before=filters.before, limit=PAGE)
+    page = queries.call_page(filters=_columns(filters), since=since, before=filters.before, limit=PAGE)
+    return page, key_names(prefixes=[call.key for call in page.calls])

@@ -7,6 +7,7 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponseBase
 
 from kubemoot_web.access import may
+from kubemoot_web.access.key_list import key_names
 from kubemoot_web.board.details.day import SPANS, Flights, window_of
 from kubemoot_web.board.details.model import Registration, begin_of_hours, model_sheet_of
 from kubemoot_web.board.details.models import models_of
@@ -145,6 +146,7 @@ def _past(name: str, span: str, now: float) -> Past:
         events=events,
         flights=Flights(begun=begun, changes=changes),
         calls=calls,
+        keys=key_names(prefixes=[call.key for call in calls]),
         stood_aside=queries.stood_aside(since=now - DAY_S, limit=MOST_ASIDE),
     )
 
@@ -161,6 +163,7 @@ def _known_of_model(name: str, now: float) -> dict[str, Any]:
     specs = [spec for spec in providers.models() if spec.model == name]
     servers = [spec.server for spec in specs]
     bound = frozenset(server for server in servers if server is not None)
+    calls = queries.call_page(filters={"model": name}, since=None, before="", limit=FEW_CALLS).calls
     return {
         "registration": Registration(
             names=tuple(spec.name for spec in specs),
@@ -168,6 +171,7 @@ def _known_of_model(name: str, now: float) -> dict[str, Any]:
             servers=None if None in servers or not servers else bound,
         ),
         "by_hour": queries.calls_by_hour(model=name, since=begin_of_hours(now)),
-        "calls": queries.call_page(filters={"model": name}, since=None, before="", limit=FEW_CALLS).calls,
+        "calls": calls,
+        "keys": key_names(prefixes=[call.key for call in calls]),
         "uses": queries.agents_using(model=name),
     }

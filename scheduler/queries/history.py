@@ -50,6 +50,11 @@ def call_page(*, filters: Mapping[str, str], since: float | None, before: str, l
     )
 
 
+def has_calls(*, agent: str) -> bool:
+    """Say whether any call came under exactly this name."""
+    return Call.objects.filter(agent=agent).exists()
+
+
 def recent_calls(*, limit: int) -> tuple[CallRecord, ...]:
     """List the newest calls as values."""
     return tuple(call_record(row) for row in calls(filters={})[:limit])

@@ -28,7 +28,9 @@ def test_a_call_lists_its_attempts_and_says_how_it_ended():
     )
 
     shown = sheet(
-        call=call(attempts=2, outcome=AttemptOutcome.OK, key="km_ab12", first_byte_at=NOON + 12), attempts=tried
+        call=call(attempts=2, outcome=AttemptOutcome.OK, key="ab12", first_byte_at=NOON + 12),
+        attempts=tried,
+        keys={"ab12": "nightly job"},
     )
 
     assert shown is not None
@@ -46,13 +48,13 @@ def test_a_call_lists_its_attempts_and_says_how_it_ended():
             tone="good",
         ),
     )
-    assert Fact(name="key", value="km_ab12") in shown.facts
+    assert Fact(name="key", value="nightly job (km_ab12…)") in shown.facts
     assert Fact(name="how it ended", value="answered") in shown.facts
     assert ("first byte", moment(NOON + 12)) in shown.times
 
 
 TOLD = {
-    "1. no place yet: goes on": attempt(server="", outcome=None, admitted_at=None, started_at=None, finished_at=None),
+    "1. waits for a place": attempt(server="", outcome=None, admitted_at=None, started_at=None, finished_at=None),
     "1. m on gpu-1: goes on": attempt(outcome=None, finished_at=None),
     "1. no place: waited to its limit": attempt(server="", outcome=AttemptOutcome.QUEUE_TIMEOUT),
     "3. m on gpu-1: cut short": attempt(3, outcome=AttemptOutcome.TRUNCATED, status=200),
@@ -77,12 +79,21 @@ def test_the_second_attempt_of_a_call_that_waits_says_where_it_stands():
     assert shown.waits is not None
 
 
-def test_a_row_tells_what_a_call_was_for_and_what_went_wrong():
+def test_a_key_that_was_revoked_is_told_by_what_it_began_with():
+    shown = sheet(call=call(key="ab12"))
+
+    assert shown is not None
+    assert Fact(name="key", value="km_ab12…, which is revoked") in shown.facts
+
+
+def test_a_row_tells_what_a_call_was_for_and_by_whose_key_and_what_went_wrong():
+    """A key that gave its call the name, for it speaks for no agent, is not named twice."""
     calls = [
-        call(purpose="synthesis", key="km_ab12", attempts=3, outcome=AttemptOutcome.TRUNCATED),
-        call("c2", outcome=AttemptOutcome.OK),
+        call(purpose="synthesis", key="ab12", attempts=3, outcome=AttemptOutcome.TRUNCATED),
+        call("c2", agent="nightly job", key="ab12", outcome=AttemptOutcome.OK),
+        call("c3", key="cd34"),
     ]
 
-    rows = rows_of(calls=calls, palette=Palette([]), now=NOON)
+    rows = rows_of(calls=calls, keys={"ab12": "nightly job"}, palette=Palette([]), now=NOON)
 
-    assert [row.about for row in rows] == ["synthesis · key km_ab12 · 3 attempts · cut short", ""]
+    assert [row.about for row in rows] == ["synthesis · key nightly job · 3 attempts · cut short", "", "key cd34"]

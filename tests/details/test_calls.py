@@ -1,6 +1,7 @@
 """Calls: their parts in seconds, their filters, one of them with everything about it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import pytest
 
@@ -100,21 +101,21 @@ def test_what_goes_on_for_a_caller_that_left_is_told_so():
 def test_the_longest_call_of_a_list_fills_its_bar_and_the_others_are_drawn_to_its_scale():
     short = call("c2", granted_at=NOON, started_at=NOON, finished_at=NOON + 5, action="use")
 
-    long_row, short_row = rows_of(calls=[call(), short], palette=Palette(["qwen3:14b"]), now=NOON + 40)
+    long_row, short_row = rows_of(calls=[call(), short], keys={}, palette=Palette(["qwen3:14b"]), now=NOON + 40)
 
     assert [part.share for part in long_row.parts] == [10, 40, 50]
     assert [part.share for part in short_row.parts] == [25]
-    assert rows_of(calls=[], palette=Palette([]), now=NOON) == ()
+    assert rows_of(calls=[], keys={}, palette=Palette([]), now=NOON) == ()
 
 
 ASKED = {
     "nothing": ({}, {}, {}, ""),
     "empty values are none": ({"agent": "", "server": "  "}, {}, {}, ""),
-    "bare names are those of the default namespace": (
+    "bare names are those of the default namespace, and an agent's may be a key's": (
         {"agent": "scout", "crew": "lab", "server": "default/gpu-1"},
+        {"agent": "scout", "crew": "default/lab", "server": "gpu-1"},
         {"agent": "default/scout", "crew": "default/lab", "server": "gpu-1"},
-        {"agent": "default/scout", "crew": "default/lab", "server": "gpu-1"},
-        "?agent=default%2Fscout&crew=default%2Flab&server=gpu-1",
+        "?agent=scout&crew=default%2Flab&server=gpu-1",
     ),
     "a time is no column": (
         {"since": "1h", "model": "hf.co/a/b:q4"},
@@ -154,10 +155,22 @@ def test_what_is_not_understood_is_said_and_not_used():
     assert filters_of({"agent": "a/b"}).address(before="c9") == "?agent=a%2Fb&before=c9"
 
 
-def sheet(*rows, call: CallRecord | None = None, id: str = "c1", attempts: Sequence[AttemptRecord] = ()):
+def sheet(
+    *rows,
+    call: CallRecord | None = None,
+    id: str = "c1",
+    attempts: Sequence[AttemptRecord] = (),
+    keys: Mapping[str, str] = MappingProxyType({}),
+):
     """Show a call on a cluster of these documents."""
     return call_sheet_of(
-        call=call, attempts=attempts, id=id, replica=replica_of(*rows), config=SchedulerConfig(), now=NOON + 40
+        call=call,
+        attempts=attempts,
+        keys=keys,
+        id=id,
+        replica=replica_of(*rows),
+        config=SchedulerConfig(),
+        now=NOON + 40,
     )
 
 

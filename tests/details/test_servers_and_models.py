@@ -20,7 +20,7 @@ from tests.details.replicas import replica_of
 from tests.details.test_calls import call
 
 NOW = NOON + 60
-NOTHING = Past(events=(), flights=Flights(begun=0, changes=()), calls=(), stood_aside=())
+NOTHING = Past(events=(), flights=Flights(begun=0, changes=()), calls=(), keys={}, stood_aside=())
 
 
 def learned(one, **more):
@@ -102,6 +102,7 @@ def test_a_server_tells_what_it_refused_and_why():
         events=(failed,),
         flights=Flights(begun=0, changes=()),
         calls=(),
+        keys={},
         stood_aside=(aside, call("c2", state=CallState.STOOD_ASIDE, model="qwen3:14b", server="")),
     )
     rows = [("server", "gpu-1", resting), ("footprint", "llama3:405b", 240_000), ("footprint", "qwen3:14b", 10240)]
@@ -158,7 +159,7 @@ def test_the_last_events_are_told_newest_first():
         ServerEventRecord(server="gpu-1", kind=ServerEventKind.LOAD_DONE, at=NOON + n, model=f"m{n}", mib=1)
         for n in range(20)
     )
-    past = Past(events=events, flights=Flights(begun=0, changes=()), calls=(), stood_aside=())
+    past = Past(events=events, flights=Flights(begun=0, changes=()), calls=(), keys={}, stood_aside=())
 
     shown = server_sheet_of(
         replica=replica_of(("server", "gpu-1", record())), name="gpu-1", past=past, span="", now=NOW
@@ -195,7 +196,7 @@ def test_the_list_of_models_sets_apart_what_nobody_registered():
 
 def model(*rows, name="qwen3:14b", **more):
     """Show a model."""
-    given = {"registration": Registration(), "by_hour": {}, "calls": (), "uses": ()} | more
+    given = {"registration": Registration(), "by_hour": {}, "calls": (), "keys": {}, "uses": ()} | more
     return model_sheet_of(replica=replica_of(*rows), name=name, now=NOW, **given)
 
 

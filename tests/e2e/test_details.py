@@ -109,8 +109,8 @@ def test_filters_work_without_scripts(stack, page):
     plain.get_by_label("Agent").fill("researcher")
     plain.get_by_role("button", name="Show").click()
 
-    assert plain.url == f"{stack.rest.address}/calls?agent=default%2Fresearcher&action=evict"
-    assert plain.get_by_label("Agent").input_value() == "default/researcher"
+    assert plain.url == f"{stack.rest.address}/calls?agent=researcher&action=evict"
+    assert plain.get_by_label("Agent").input_value() == "researcher"
     context.close()
 
 

@@ -5,7 +5,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from kubemoot_web.access import token_create
 from kubemoot_web.board.details.calls import PAGE
+from kubemoot_web.models import ApiToken
 from scheduler import bootstrap
 from scheduler.models import Call
 from tests.pages.people import person
@@ -42,8 +44,23 @@ async def test_filters_of_the_address_narrow_the_list_and_fill_the_form():
     assert shown(await html_of(client, "/calls?action=evict")) == ["c"]
     html = await html_of(client, "/calls?agent=scout&server=team-b/gpu-1&model=hf.co/x/y:q4&state=failed")
     assert shown(html) == ["a"]
-    assert 'value="default/scout"' in html
+    assert 'value="scout"' in html
     assert '<option value="failed" selected>' in html
+
+
+async def test_calls_of_a_key_are_found_by_its_name_and_told_by_it():
+    """A call through the gateway that names no agent goes by its key: the link to all of them led to none."""
+    await token_create(name="nightly job", scopes=["call"], lifetime=None)
+    prefix = (await ApiToken.objects.aget()).prefix
+    await Call.objects.abulk_create(
+        [call("a", 1, agent="nightly job", key=prefix), call("b", 2, agent="default/scout", key=prefix), call("c", 3)]
+    )
+    client = await person("ada")
+
+    assert shown(await html_of(client, "/calls?agent=nightly+job")) == ["a"]
+    assert 'href="/calls?agent=nightly%20job"' in await html_of(client, "/calls/a")
+    assert (await html_of(client, "/calls")).count("key nightly job") == 1
+    assert f"nightly job (km_{prefix}…)" in await html_of(client, "/calls/b")
 
 
 async def test_since_counts_from_now(monkeypatch):
@@ -57,7 +74,7 @@ async def test_since_counts_from_now(monkeypatch):
 async def test_a_form_sent_without_scripts_leads_to_an_address_worth_keeping():
     answer = await (await person("ada")).get("/calls?agent=scout&crew=&server=&state=done&since=&before=")
 
-    assert (answer.status_code, answer["Location"]) == (302, "/calls?agent=default%2Fscout&state=done")
+    assert (answer.status_code, answer["Location"]) == (302, "/calls?agent=scout&state=done")
 
 
 async def test_pages_follow_each_other_with_their_filters_and_only_the_first_stays_live():

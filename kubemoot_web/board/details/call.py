@@ -1,6 +1,6 @@
 """One call: its parts on a bar, its decision with the options, and, while it waits, where it stands."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kubemoot_web.board.choices import TONES, Choice, Weighed, choices_of, weighed_of
@@ -15,7 +15,7 @@ from scheduler.core.attempt_history import AttemptRecord, attempt_id
 from scheduler.core.call_history import CallRecord, CallState
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.decisions import code_of
-from scheduler.core.messages.attempts import OUTCOMES
+from scheduler.core.messages.attempts import OUTCOMES, key_of_call
 from scheduler.core.messages.history import call_bar, not_written_yet, nothing_weighed, weighed_at_selection
 from scheduler.core.replica import Replica
 from scheduler.core.standing import standing_of
@@ -62,6 +62,7 @@ def call_sheet_of(
     *,
     call: CallRecord | None,
     attempts: Sequence[AttemptRecord],
+    keys: Mapping[str, str],
     id: str,
     replica: Replica,
     config: SchedulerConfig,
@@ -88,7 +89,7 @@ def call_sheet_of(
         whole=messages.seconds(sum(lengths.values())),
         bar=call_bar(parts=tuple(lengths.items())),
         times=_times(known),
-        facts=_facts(known),
+        facts=_facts(known, keys),
         evicted=tuple(palette.mark(model) for model in known.evicted),
         options=options,
         weighed=_weighed(known),
@@ -155,13 +156,13 @@ def _times(call: CallRecord) -> tuple[tuple[str, Moment | None], ...]:
     return tuple((name, moment(at)) for name, at in times if at is not None)
 
 
-def _facts(call: CallRecord) -> tuple[Fact, ...]:
+def _facts(call: CallRecord, keys: Mapping[str, str]) -> tuple[Fact, ...]:
     facts = {
         "priority": call.priority,
         "phase": call.phase,
         "purpose": call.purpose,
         "thread": call.thread,
-        "key": call.key,
+        "key": key_of_call(prefix=call.key, name=keys.get(call.key, "")),
         "how it ended": "" if call.outcome is None else OUTCOMES[call.outcome],
         "prompt tokens": "" if call.prompt_tokens is None else f"{call.prompt_tokens:,}",
         "completion tokens": "" if call.completion_tokens is None else f"{call.completion_tokens:,}",

@@ -1,6 +1,6 @@
 """Calls in a list: one line each, with the time it took as a bar that all share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kubemoot_web.board.choices import TONES
@@ -33,8 +33,13 @@ class CallRow:
     parts: tuple[Part, ...]
 
 
-def rows_of(*, calls: Sequence[CallRecord], palette: Palette, now: float) -> tuple[CallRow, ...]:
-    """List calls as they come; the longest of them fills its bar, unless all were over at once."""
+def rows_of(
+    *, calls: Sequence[CallRecord], keys: Mapping[str, str], palette: Palette, now: float
+) -> tuple[CallRow, ...]:
+    """List calls as they come; the longest of them fills its bar, unless all were over at once.
+
+    `keys` are the names of keys by their prefixes. A key that gave its call the name is not named again.
+    """
     longest = max((sum(lengths_of(call=call, now=now).values()) for call in calls), default=0.0)
     longest = max(longest, LEAST_S)
     return tuple(
@@ -48,8 +53,13 @@ def rows_of(*, calls: Sequence[CallRecord], palette: Palette, now: float) -> tup
             action=call.action,
             state=messages.call_state(state=call.state),
             tone=TONES[call.state],
-            about=call_about(purpose=call.purpose, key=call.key, attempts=call.attempts, outcome=call.outcome),
+            about=call_about(purpose=call.purpose, key=_key(call, keys), attempts=call.attempts, outcome=call.outcome),
             parts=parts_of(call=call, now=now, whole_s=longest),
         )
         for call in calls
     )
+
+
+def _key(call: CallRecord, keys: Mapping[str, str]) -> str:
+    name = keys.get(call.key, call.key)
+    return "" if name == call.agent else name

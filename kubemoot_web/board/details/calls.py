@@ -45,11 +45,11 @@ class Offered:
     since: tuple[tuple[str, str], ...]
 
 
-def calls_of(*, filters: Filters, page: CallPage, replica: Replica, now: float) -> Calls:
-    """Show a page of calls."""
+def calls_of(*, filters: Filters, page: CallPage, keys: Mapping[str, str], replica: Replica, now: float) -> Calls:
+    """Show a page of calls; `keys` are the names of their keys."""
     return Calls(
         filters=filters,
-        rows=rows_of(calls=page.calls, palette=palette_of(replica), now=now),
+        rows=rows_of(calls=page.calls, keys=keys, palette=palette_of(replica), now=now),
         older=filters.address(before=page.next) if page.next else "",
         newest=filters.address(before=""),
         is_newest=not filters.before,

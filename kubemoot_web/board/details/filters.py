@@ -34,15 +34,20 @@ class Filters:
 
 
 def filters_of(asked: Mapping[str, str]) -> Filters:
-    """Read the filters of an address; a bare name of an agent or a crew is one of the default namespace."""
+    """Read the filters of an address; a bare name of an agent or a crew is one of the default namespace.
+
+    That of an agent stays as it was typed in `values`: it may be a key's name too, by which calls without an agent go.
+    """
     given = {name: asked.get(name, "").strip()[:LONGEST] for name in NAMES}
     given = {name: value for name, value in given.items() if value}
     allowed = {"state": STATES, "action": ACTIONS, "since": tuple(SINCE)}
     wrong = {name: value for name, value in given.items() if name in allowed and value not in allowed[name]}
-    values = {name: _spelled(name, value) for name, value in given.items() if name not in wrong}
+    right = {name: value for name, value in given.items() if name not in wrong}
+    columns = {name: _spelled(name, value) for name, value in right.items()}
+    values = columns | {name: right[name] for name in right.keys() & {"agent"}}
     return Filters(
         values=values,
-        columns={name: value for name, value in values.items() if name != "since"},
+        columns={name: value for name, value in columns.items() if name != "since"},
         since_s=SINCE.get(values.get("since", "")),
         before=asked.get("before", "").strip()[:LONGEST],
         problems=tuple(filter_not_understood(name=name, value=value) for name, value in wrong.items()),

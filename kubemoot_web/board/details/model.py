@@ -115,10 +115,11 @@ def model_sheet_of(
     registration: Registration,
     by_hour: Mapping[float, int],
     calls: Sequence[CallRecord],
+    keys: Mapping[str, str],
     uses: Sequence[AgentUse],
     now: float,
 ) -> ModelSheet | None:
-    """Show a model that anybody has heard of; None for any other name."""
+    """Show a model that anybody has heard of; None for any other name. `keys` are the names of its calls' keys."""
     snapshot = replica.snapshot(now=now)
     palette = palette_of(replica)
     on_disk = any(name in (record.seen.models or ()) for record in replica.servers.values())
@@ -153,7 +154,7 @@ def model_sheet_of(
             User(agent=agent, crew=crew, uses=tuple(group))
             for (agent, crew), group in groupby(uses, key=lambda use: (use.agent, use.crew))
         ),
-        calls=rows_of(calls=calls, palette=palette, now=now),
+        calls=rows_of(calls=calls, keys=keys, palette=palette, now=now),
     )
 
 

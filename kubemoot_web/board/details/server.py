@@ -1,7 +1,7 @@
 """One server: its card, its day, what it refused and why, its last calls."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubemoot_web.board.cards import Card, card_of
@@ -33,11 +33,12 @@ FAILURES = frozenset({ServerEventKind.LOAD_FAILED, ServerEventKind.CIRCUIT_OPENE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """What history knows of a server's last day: events oldest first, calls newest first."""
+    """What history knows of a server's last day: events oldest first, calls newest first, with their keys' names."""
 
     events: Sequence[ServerEventRecord]
     flights: Flights
     calls: Sequence[CallRecord]
+    keys: Mapping[str, str]
     stood_aside: Sequence[CallRecord]
 
 
@@ -95,7 +96,7 @@ def server_sheet_of(*, replica: Replica, name: str, past: Past, span: str, now: 
         events=tuple(_told(past.events))[: -TOLD - 1 : -1],
         refusals=refusals,
         unrefused="" if refusals else nothing_refused(),
-        calls=rows_of(calls=past.calls, palette=palette, now=now),
+        calls=rows_of(calls=past.calls, keys=past.keys, palette=palette, now=now),
     )
 
 

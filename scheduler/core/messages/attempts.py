@@ -21,11 +21,9 @@ OUTCOMES = {
 
 def attempt_told(*, attempt: AttemptRecord) -> str:
     """Say where an attempt ran, and how it ended."""
-    where = f"{attempt.model} on {attempt.server}" if attempt.server else "no place yet"
+    where = f"{attempt.model} on {attempt.server}" if attempt.server else "no place"
     if attempt.outcome is None:
-        return f"{attempt.number}. {where}: goes on"
-    if not attempt.server:
-        where = "no place"
+        return f"{attempt.number}. {where}: goes on" if attempt.server else f"{attempt.number}. waits for a place"
     status = f" (HTTP {attempt.status})" if attempt.status is not None and attempt.status >= 400 else ""
     return f"{attempt.number}. {where}: {OUTCOMES[attempt.outcome]}{status}"
 
@@ -40,6 +38,13 @@ def attempt_times(*, attempt: AttemptRecord) -> str:
     if attempt.exec_s is not None:
         parts.append(f"held its place {seconds(attempt.exec_s)}")
     return ", ".join(parts)
+
+
+def key_of_call(*, prefix: str, name: str) -> str:
+    """Name the key that a call came with, and what it begins with, by which it is found among the keys."""
+    if not prefix:
+        return ""
+    return f"{name} (km_{prefix}…)" if name else f"km_{prefix}…, which is revoked"
 
 
 def call_about(*, purpose: str, key: str, attempts: int, outcome: AttemptOutcome | None) -> str:
