@@ -17,6 +17,7 @@ from scheduler import bootstrap
 from scheduler.core.duplicates import duplicates_with
 from scheduler.core.merging import MergeRefused
 from scheduler.core.messages.duplicates import alias_added, alias_removed, was_merged
+from scheduler.core.messages.missing import no_server
 from scheduler.ports import UnknownServer
 from scheduler.services.endpoint_aliases import Alias, alias_remove, aliases_list, endpoint_merge, server_alias_add
 
@@ -91,7 +92,7 @@ async def addresses_act(request: HttpRequest, principal: Principal, server: str)
             case _:
                 return await _merge(request, principal, server)
     except UnknownServer as error:
-        raise Http404 from error
+        raise Http404(no_server(name=server)) from error
 
 
 async def _add(request: HttpRequest, principal: Principal, server: str) -> Addresses | None:

@@ -15,6 +15,7 @@ from scheduler import bootstrap, queries
 from scheduler.bootstrap import Runtime
 from scheduler.core.attempt_history import AttemptRecord
 from scheduler.core.call_history import CallPage, CallRecord
+from scheduler.core.messages.missing import no_call
 
 CALLS = Page(template="details/calls.html", parts={"calls-list": "details/_calls.html"})
 CALL = Page(
@@ -68,7 +69,7 @@ async def call(request: HttpRequest, id: str) -> HttpResponseBase:
         )
         return None if sheet is None else {"sheet": sheet}
 
-    return await look(request, page=CALL, draw=draw)
+    return await look(request, page=CALL, draw=draw, missing=no_call(id=id))
 
 
 def _one(id: str) -> tuple[CallRecord | None, tuple[AttemptRecord, ...], Mapping[str, str]]:

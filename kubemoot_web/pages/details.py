@@ -19,6 +19,7 @@ from kubemoot_web.pages.looking import HAVE, Page, look, people_only
 from providers import queries as providers
 from scheduler import queries
 from scheduler.bootstrap import Runtime
+from scheduler.core.messages.missing import no_model, no_server
 
 FEW_CALLS = 8
 MOST_EVENTS = 2000
@@ -92,7 +93,7 @@ async def server(request: HttpRequest, name: str) -> HttpResponseBase:
             "all_calls": {"server": name},
         }
 
-    return await look(request, page=SERVER, draw=draw)
+    return await look(request, page=SERVER, draw=draw, missing=no_server(name=name))
 
 
 @people_only
@@ -119,7 +120,7 @@ async def model(request: HttpRequest, name: str) -> HttpResponseBase:
             return None
         return {"sheet": sheet, "users": sheet.users, "calls": sheet.calls, "all_calls": {"model": name}}
 
-    return await look(request, page=MODEL, draw=draw)
+    return await look(request, page=MODEL, draw=draw, missing=no_model(name=name))
 
 
 @people_only

@@ -10,6 +10,7 @@ from django.contrib import messages as notices
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import reverse
 
 from kubemoot_web.access import Principal, may
 from kubemoot_web.access.operating import limits_told, one_line, told
@@ -27,6 +28,7 @@ from scheduler.core.attempt_history import AttemptRecord
 from scheduler.core.attempt_summary import HOUR_S
 from scheduler.core.messages import ledger_silent
 from scheduler.core.messages.endpoints import last_span, step_done
+from scheduler.core.messages.missing import no_server
 from scheduler.core.operator_steps import Step
 from scheduler.ports import LedgerUnavailable, UnknownServer
 from scheduler.services.endpoint_steps import endpoint_step
@@ -112,7 +114,7 @@ async def _step(request: HttpRequest, principal: Principal, name: str, wanted: s
             ledger=rt.ledger, effects=rt.effects, config=rt.config, server=name, step=step, reason=reason, now=rt.now()
         )
     except UnknownServer as error:
-        raise Http404 from error
+        raise Http404(no_server(name=name)) from error
     if done.is_news:
         told(step=step.value, server=name, principal=principal, reason=reason)
     notices.success(request, step_done(step=step, server=name, is_news=done.is_news, sent_away=done.sent_away))
@@ -123,20 +125,25 @@ async def _set_limits(request: HttpRequest, principal: Principal, name: str) -> 
     try:
         form = LimitsForm(request.POST, limits=await limits_get(server=name))
     except NotFound as error:
-        raise Http404 from error
+        raise Http404(no_server(name=name)) from error
     if form.is_valid() and await _stored(form, name):
         said = limits_told(form.limits(), group_cap=form.new_group_cap())
         told(step=said, server=name, principal=principal)
         notices.success(request, f"The limits of {name} are set. Calls that run go on.")
-        return redirect("endpoint", name)
+        return _top(name)
     return await _again(request, name, replace(await _forms(name), limits=form))
 
 
 async def _set_addresses(request: HttpRequest, principal: Principal, name: str) -> HttpResponseBase:
     wrong = await addresses_act(request, principal, name)
     if wrong is None:
-        return redirect("endpoint", name)
+        return _top(name)
     return await _again(request, name, replace(await _forms(name), addresses=wrong))
+
+
+def _top(name: str) -> HttpResponseBase:
+    """Lead to where it is said what was done: a form leads to itself, for what was wrong with it."""
+    return redirect(f"{reverse('endpoint', args=[name])}#main")
 
 
 async def _again(request: HttpRequest, name: str, forms: Forms) -> HttpResponseBase:
@@ -159,7 +166,7 @@ async def _stored(form: LimitsForm, name: str) -> bool:
             changed=bootstrap.resources_changed,
         )
     except NotFound as error:
-        raise Http404 from error
+        raise Http404(no_server(name=name)) from error
     except Conflict:
         form.add_error(None, f"{name} was changed meanwhile. Open this page again to see how, then set the limits.")
         return False
@@ -188,7 +195,8 @@ async def _page(request: HttpRequest, name: str, *, may_write: bool, forms: Form
         return {"sheet": sheet, "one": sheet.one, "pairs": pairs, "may_write": may_write}
 
     more = {} if forms is None else {"form": forms.limits, "addresses": forms.addresses}
-    return await look(request, page=ONE, draw=draw, more=more, reader="writes" if may_write else "")
+    reader = "writes" if may_write else ""
+    return await look(request, page=ONE, draw=draw, more=more, reader=reader, missing=no_server(name=name))
 
 
 async def _forms(name: str) -> Forms:

@@ -128,11 +128,18 @@ def people_only(view: View) -> View:
 
 
 async def look(
-    request: HttpRequest, *, page: Page, draw: Draw, more: Mapping[str, Any] | None = None, reader: str = ""
+    request: HttpRequest,
+    *,
+    page: Page,
+    draw: Draw,
+    more: Mapping[str, Any] | None = None,
+    reader: str = "",
+    missing: str = "",
 ) -> HttpResponse:
     """Answer with the whole page, or, where it says what it shows already, with what changed since then.
 
     `more` is what only the whole page needs. `reader` says whose page it is, where it is not the same for everybody.
+    `missing` says what is not there, where nothing can be drawn; a page that shows it from before is told, and to stop.
 
     Raises:
         Http404: there is nothing of that name.
@@ -140,8 +147,11 @@ async def look(
     desk = _desks.setdefault(asyncio.get_running_loop(), Desk(kept_s=KEPT_S))
     have = request.GET.get(HAVE)
     drawing = await desk.drawing(key=f"{_address(request)} {reader}", page=page, draw=draw, is_fresh=have is None)
+    if drawing is None and have is None:
+        raise Http404(missing)
     if drawing is None:
-        raise Http404
+        gone = {"missing": missing}
+        return await sync_to_async(render)(request, "details/_gone.html", gone, status=STOP_ASKING)
     if have is None:
         context = {
             "is_live": True,

@@ -84,9 +84,36 @@ async def test_a_stranger_is_sent_to_the_sign_in_and_comes_back_to_where_they_wa
     assert answer["Location"] == f"/login/?next={page}%3Fsince%3D1h".replace(":", "%3A")
 
 
-@pytest.mark.parametrize("page", ["/servers/nobody", "/models/nobody:1b", "/calls/nobody", "/servers/gpu-1/more"])
-async def test_what_is_not_there_is_not_found(page):
-    assert (await (await person("ada")).get(page)).status_code == 404
+MISSING = {
+    "/servers/nobody": "No server is registered as nobody.",
+    "/servers/gpu-1/more": "No server is registered as gpu-1/more.",
+    "/endpoints/nobody": "No server is registered as nobody.",
+    "/models/nobody:1b": "No model is known as nobody:1b:",
+    "/calls/nobody": "No call nobody is known.",
+    "/nothing/here": "No page has this address.",
+}
+
+
+@pytest.mark.parametrize("page", MISSING)
+async def test_what_is_not_there_is_not_found_and_named(page):
+    answer = await (await person("ada")).get(page)
+
+    assert answer.status_code == 404
+    assert MISSING[page] in answer.content.decode()
+
+
+async def test_a_page_whose_subject_is_gone_is_told_so_and_to_stop(ledger):
+    """It went on asking, and said that the connection was lost."""
+    client = await person("ada")
+    have = have_of(await html_of(client, "/endpoints/gpu-1"))
+    await ledger.configure(servers=[], footprints={}, weights={})
+
+    answer = await client.get("/endpoints/gpu-1", {"have": have})
+
+    assert answer.status_code == looking.STOP_ASKING
+    told = Elements(answer.content.decode())
+    assert told.swapped == ["problem"]
+    assert "No server is registered as gpu-1." in told.text
 
 
 @pytest.mark.parametrize("page", PAGES)
