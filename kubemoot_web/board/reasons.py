@@ -1,5 +1,6 @@
 """Why somebody waits: who has the slot, what keeps the memory, and from when on a server is emptied for the waiter."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kubemoot_web.board.times import Moment, to_the_second
@@ -44,9 +45,15 @@ def drain_due_at(*, snapshot: ClusterSnapshot, waiter: Waiter, config: Scheduler
 def _slot_taken(*, snapshot: ClusterSnapshot, server: Server, waiter: Waiter) -> str:
     if fit.is_held_by_group(snapshot=snapshot, server=server, model=waiter.model, request=waiter.request()):
         return _group_full(snapshot=snapshot, server=server)
-    agents = [ticket.agent for ticket in server.tickets_of.get(waiter.model, ())]
-    is_loading = waiter.model in server.loading
-    return messages.slot_taken(agents=agents[:NAMED_AGENTS], more=len(agents) - NAMED_AGENTS, is_loading=is_loading)
+    by_agent = Counter(ticket.agent for ticket in server.tickets_of.get(waiter.model, ()))
+    named = tuple(by_agent)[:NAMED_AGENTS]
+    slots = by_agent.total()
+    return messages.slot_taken(
+        agents=named,
+        more=slots - sum(by_agent[agent] for agent in named),
+        slots=slots,
+        is_loading=waiter.model in server.loading,
+    )
 
 
 def _kept_by_group(*, snapshot: ClusterSnapshot, waiter: Waiter) -> str:

@@ -151,7 +151,9 @@ def test_a_limit_that_ends_too_early_is_told_with_how_much_is_missing():
     short = longer_limit(waiter=WAITER, eta_s=100, now=10)
 
     assert short is not None
-    assert helps(way=short) == ("A limit 20 s longer, in deployment.env of analyst: it ends before the turn comes.")
+    assert helps(way=short) == "A limit 20 s longer, in deployment.env of analyst: it ends before the turn comes."
+    own = replace(short, agent="ops laptop")  # a key's name: whoever calls by it has no settings, but headers
+    assert helps(way=own) == "A limit 20 s longer, in the header X-Kubemoot-Wait: it ends before the turn comes."
     assert longer_limit(waiter=WAITER, eta_s=80, now=10) is None
     assert longer_limit(waiter=WAITER, eta_s=None, now=10) is None
     assert longer_limit(waiter=replace(WAITER, ticket="t1"), eta_s=500, now=10) is None

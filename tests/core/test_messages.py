@@ -68,10 +68,17 @@ SAID = {
     ),
     "analyst": messages.who("default/analyst"),
     "team-b/analyst": messages.who("team-b/analyst"),
-    "Its slot is taken by analyst.": messages.slot_taken(agents=["default/analyst"], more=0, is_loading=False),
-    "Its slots are taken by a/b, c and 2 more.": messages.slot_taken(agents=["a/b", "c"], more=2, is_loading=False),
-    "It is being loaded for a/b.": messages.slot_taken(agents=["a/b"], more=0, is_loading=True),
-    "The server takes no further call at the moment.": messages.slot_taken(agents=[], more=0, is_loading=False),
+    "Its slot is taken by analyst.": messages.slot_taken(agents=["default/analyst"], more=0, slots=1, is_loading=False),
+    "Its 3 slots are taken by analyst.": messages.slot_taken(
+        agents=["default/analyst"], more=0, slots=3, is_loading=False
+    ),
+    "Its 5 slots are taken by a/b, c and 2 more.": messages.slot_taken(
+        agents=["a/b", "c"], more=2, slots=5, is_loading=False
+    ),
+    "It is being loaded for a/b.": messages.slot_taken(agents=["a/b"], more=0, slots=1, is_loading=True),
+    "The server takes no further call at the moment.": messages.slot_taken(
+        agents=[], more=0, slots=0, is_loading=False
+    ),
     "a/b uses m on s; others wait for n on t; o is being loaded for c on u; 1 more server is in use as well.": (
         messages.kept_out(
             keepers=[

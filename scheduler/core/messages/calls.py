@@ -116,15 +116,15 @@ def call_state(*, state: str, lasted_s: float | None = None) -> str:
     return word if lasted_s is None else f"{word} after {seconds(lasted_s)}"
 
 
-def slot_taken(*, agents: Sequence[str], more: int, is_loading: bool) -> str:
-    """Say who has the slot that somebody waits for. `more` others have one too."""
+def slot_taken(*, agents: Sequence[str], more: int, slots: int, is_loading: bool) -> str:
+    """Say who has the slots that somebody waits for, each once; `more` slots are taken by others."""
     if not agents:
         return "The server takes no further call at the moment."
     people = [who(agent) for agent in agents]
     names = listed([*people, f"{more} more"] if more > 0 else people)
     if is_loading:
         return f"It is being loaded for {names}."
-    return f"Its slot is taken by {names}." if len(agents) == 1 else f"Its slots are taken by {names}."
+    return f"Its slot is taken by {names}." if slots == 1 else f"Its {slots} slots are taken by {names}."
 
 
 def group_full(*, group: str, total: int, cap: int, servers: Sequence[str]) -> str:

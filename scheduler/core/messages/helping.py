@@ -24,7 +24,8 @@ def helps(*, way: helping.Help) -> str:
         case helping.KnowMemory(server=server, model=model):
             return f"The memory of {server} is not known, so {model} is not loaded there: set scheduling.memoryMiB."
         case helping.LongerLimit(agent=agent, short_s=short):
-            return f"A limit {seconds(short)} longer, in deployment.env of {who(agent)}: it ends before the turn comes."
+            where = f"deployment.env of {who(agent)}" if "/" in agent else "the header X-Kubemoot-Wait"
+            return f"A limit {seconds(short)} longer, in {where}: it ends before the turn comes."
 
 
 def _more_places(way: helping.MoreSlots | helping.Caps) -> str:
