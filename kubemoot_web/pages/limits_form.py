@@ -37,7 +37,7 @@ class LimitsForm(ResourceForm):
         max_value=MOST,
         help_text="Further ones wait in line. Empty: no cap, the slots of each model alone count.",
         error_messages={"min_value": "At least 1. To let nobody in, pause it."},
-        widget=forms.NumberInput(attrs=NUMERIC),
+        widget=forms.NumberInput(attrs={**NUMERIC, "placeholder": "no cap"}),
     )
     reserve = forms.IntegerField(
         label="Of these, kept for interactive calls",

@@ -1,5 +1,5 @@
-/* Four small things that HTML cannot do: keep relative times true, write times in the reader's zone, draw how far a
-   span is, and say when the live connection is lost. */
+/* Small things that HTML cannot do: keep relative times true, write times in the reader's zone, draw how far a span is,
+   lead to what was refused, and say when the live connection is lost. */
 "use strict";
 
 const SIZES = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
@@ -11,6 +11,7 @@ const TELL = {
   since: (length, past, at) => `since ${clock.format(at)} (${length})`,
   until: (length, past) => (past > 0 ? "its time is over" : `gives up in ${length}`),
   in: (length, past) => (past > -1 ? "soon" : length),
+  due: (length, past) => (past > -1 ? "soon" : `in ${length}`),
   left: (length, past) => (past > -1 ? "any moment now" : `about ${length} more`),
   after: (length, past) => (past > -1 ? "any moment" : `in ${length}`),
 };
@@ -71,7 +72,15 @@ function tellAll() {
   drawSpans();
 }
 
+/** Lead to what was refused: it stands beside its field, which may be far below. */
+function leadToWrong() {
+  const wrong = document.querySelector(".field.wrong :is(input, select, textarea)");
+  if (wrong) wrong.focus();
+  else document.querySelector("form > .note.bad")?.scrollIntoView({ block: "center" });
+}
+
 document.addEventListener("DOMContentLoaded", () => {
+  leadToWrong();
   document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone
   tellAll();
 });
