@@ -37,6 +37,7 @@ class AddressForm(forms.Form):
         label="Another address of it",
         max_length=2048,
         help_text="Such as https://gpu-1. Nobody can register it as a second server from then on.",
+        error_messages={"required": "Write the address."},
         widget=forms.TextInput(attrs={"inputmode": "url", "autocapitalize": "none", "spellcheck": "false"}),
     )
 

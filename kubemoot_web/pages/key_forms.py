@@ -25,8 +25,8 @@ SCOPE_WORDS = {
     "admin": "admin: manage people and keys",
 }
 CEILINGS = (
-    (Priority.INTERACTIVE.value, "interactive: somebody waits for the answer"),
-    (Priority.BACKGROUND.value, "background: after everybody who waits"),
+    (Priority.INTERACTIVE.value, "interactive"),
+    (Priority.BACKGROUND.value, "background"),
 )
 LIMITS = ("crews", "models", "ceiling", "max_calls")
 """Fields that are put away until somebody wants them."""
@@ -45,9 +45,14 @@ class KeyForm(forms.Form):
         max_length=100,
         validators=[NO_SLASH],
         help_text="Which client it is for: open-webui, the nightly job, Ada's laptop.",
+        error_messages={"required": "Write what it is for: its calls go by this name."},
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    scopes = forms.MultipleChoiceField(label="It may", widget=forms.CheckboxSelectMultiple)
+    scopes = forms.MultipleChoiceField(
+        label="It may",
+        error_messages={"required": "Tick at least one: a key that may do nothing is of no use."},
+        widget=forms.CheckboxSelectMultiple,
+    )
     lifetime = forms.ChoiceField(
         label="It lives", choices=[(key, words) for key, (words, _) in LIFETIMES.items()], initial="365d"
     )
@@ -64,7 +69,10 @@ class KeyForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
     )
     ceiling = forms.ChoiceField(
-        label="Highest class of its calls", choices=CEILINGS, initial=Priority.INTERACTIVE.value
+        label="Highest class of its calls",
+        choices=CEILINGS,
+        initial=Priority.INTERACTIVE.value,
+        help_text="Background calls go after those for whose answer somebody waits.",
     )
     max_calls = forms.IntegerField(
         label="Calls at once",
@@ -72,6 +80,7 @@ class KeyForm(forms.Form):
         min_value=1,
         max_value=100_000,
         help_text="More of them wait in line. Empty: any number.",
+        error_messages={"min_value": "At least 1. Empty: any number.", "max_value": "At most 100,000."},
     )
 
     def __init__(self, *args: Any, principal: Principal, crews: Sequence[str], models: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from kubemoot_web.pages.forms import ResourceForm
 from scheduler.core.messages.endpoints import group_cap_means
 
 MOST = 10_000
+TOO_MANY = "At most 10,000."
 NUMERIC = {"inputmode": "numeric"}
 
 
@@ -36,7 +37,7 @@ class LimitsForm(ResourceForm):
         min_value=1,
         max_value=MOST,
         help_text="Further ones wait in line. Empty: no cap, the slots of each model alone count.",
-        error_messages={"min_value": "At least 1. To let nobody in, pause it."},
+        error_messages={"min_value": "At least 1. To let nobody in, pause it.", "max_value": TOO_MANY},
         widget=forms.NumberInput(attrs={**NUMERIC, "placeholder": "no cap"}),
     )
     reserve = forms.IntegerField(
@@ -45,13 +46,14 @@ class LimitsForm(ResourceForm):
         min_value=0,
         max_value=MOST,
         help_text="Background calls never take them, so that whoever waits for an answer finds a place.",
+        error_messages={"min_value": "0 or more.", "max_value": TOO_MANY},
         widget=forms.NumberInput(attrs=NUMERIC),
     )
     group_cap = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=MOST,
-        error_messages={"min_value": "At least 1."},
+        error_messages={"min_value": "At least 1.", "max_value": TOO_MANY},
         widget=forms.NumberInput(attrs=NUMERIC),
     )
     works_on = forms.BooleanField(

@@ -79,8 +79,8 @@ function leadToWrong() {
   else document.querySelector("form > .note.bad")?.scrollIntoView({ block: "center" });
 }
 
+window.addEventListener("load", leadToWrong); // after the browser went to the address's fragment, which takes the focus away
 document.addEventListener("DOMContentLoaded", () => {
-  leadToWrong();
   document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone
   tellAll();
 });

@@ -167,7 +167,9 @@ def test_what_is_wrong_stands_beside_its_field(page):
     page.goto("/tokens")
     page.get_by_role("button", name="Make the key").click()
 
-    expect(page.locator("#id_name_error")).to_have_text("This field is required.", timeout=SOON_MS)
+    expect(page.locator("#id_name_error")).to_have_text(
+        "Write what it is for: its calls go by this name.", timeout=SOON_MS
+    )
     looks_good(page)
 
 

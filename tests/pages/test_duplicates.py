@@ -137,7 +137,7 @@ async def test_an_operator_writes_another_address_down_and_removes_it():
             "This would make gpu-1 and gpu-2 one server, and both are registered: merge one of them",
         ),
         ("gpu-2", "This is no address: write it like http://host:11434."),
-        ("", "This field is required."),
+        ("", "Write the address."),
     ],
 )
 async def test_an_address_that_cannot_mean_this_server_is_refused_beside_its_field(address, says):

@@ -117,11 +117,11 @@ async def test_a_key_is_shown_once_and_works():
     [
         ("viewer", {"scopes": ["read", "call"]}, "call is not one of the available choices"),
         ("operator", {"scopes": ["admin"]}, "admin is not one of the available choices"),
-        ("operator", {"scopes": []}, "This field is required."),
-        ("operator", {"name": " "}, "This field is required."),
+        ("operator", {"scopes": []}, "Tick at least one: a key that may do nothing is of no use."),
+        ("operator", {"name": " "}, "Write what it is for: its calls go by this name."),
         ("operator", {"name": "default/analyst"}, "Write it without a slash"),
         ("operator", {"crews": ["default/nobody"]}, "nobody is not one of the available choices"),
-        ("operator", {"max_calls": "0"}, "greater than or equal to 1"),
+        ("operator", {"max_calls": "0"}, "At least 1. Empty: any number."),
         ("operator", {"lifetime": "100y"}, "100y is not one of the available choices"),
     ],
 )
