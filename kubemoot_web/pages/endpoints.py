@@ -26,8 +26,7 @@ from scheduler import bootstrap, queries
 from scheduler.bootstrap import Runtime
 from scheduler.core.attempt_history import AttemptRecord
 from scheduler.core.attempt_summary import HOUR_S
-from scheduler.core.messages import ledger_silent
-from scheduler.core.messages.endpoints import last_span, step_done
+from scheduler.core.messages.endpoints import last_span, step_done, step_unknown
 from scheduler.core.messages.missing import no_server
 from scheduler.core.operator_steps import Step
 from scheduler.ports import LedgerUnavailable, UnknownServer
@@ -100,7 +99,7 @@ async def _act(request: HttpRequest, principal: Principal, name: str) -> HttpRes
             return await _set_addresses(request, principal, name)
         return await _step(request, principal, name, wanted)
     except LedgerUnavailable:
-        notices.error(request, ledger_silent())
+        notices.error(request, step_unknown(server=name))
         return redirect("endpoint", name)
 
 

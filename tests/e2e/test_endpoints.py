@@ -45,6 +45,68 @@ def test_the_keyboard_pauses_an_endpoint_and_what_was_typed_survives_the_live_pa
     expect(page.get_by_role("status").filter(has_text="gpu-1 is paused")).to_be_visible()
 
 
+def test_enter_in_the_reason_does_nothing_unasked(stack, page):
+    """It pressed the first of the buttons, within what was not opened yet."""
+    page.goto(ONE)
+    page.get_by_label("Why (optional)").fill("only typed")
+
+    page.keyboard.press("Enter")
+    page.locator("#do-pause-ask").click()
+
+    expect(page.locator("#endpoint-state")).to_contain_text("Ready")
+    assert page.get_by_label("Why (optional)").input_value() == "only typed"
+
+
+def test_the_keyboard_sets_a_cap_and_what_is_refused_gets_the_focus(stack, page):
+    """On a phone what was wrong stood two screens below."""
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(ONE)
+    page.get_by_label("Calls at once").focus()
+    page.keyboard.type("0")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_label("Calls at once")).to_be_focused()
+    expect(page.get_by_role("alert").filter(has_text="To let nobody in, pause it.")).to_be_in_viewport()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("3")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#endpoint-places")).to_contain_text("0 of 3 calls at once")
+    expect(page.get_by_role("status").filter(has_text="The limits of gpu-1 are set.")).to_be_in_viewport()
+    stack.rest.call("PUT", "/endpoints/gpu-1/admission", {"maxConcurrent": None})
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_buttons_stay_where_they_are_when_the_queue_grows(stack, page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    for server in stack.engines:
+        stack.rest.call("POST", f"/endpoints/{server}/pause")
+        page.goto(f"/endpoints/{server}")
+        expect(page.locator("#endpoint-state")).to_contain_text("Paused", timeout=SOON_MS)
+    page.goto(ONE)
+    before = page.locator("#do-drain-ask").bounding_box()
+
+    asked = [stack.rest.call("POST", "/tickets", {"model": "qwen3:8b", "wait": 0}) for _ in range(5)]
+    assert [status for status, _ in asked] == [202] * 5
+    expect(page.locator("#endpoint-queue li")).to_have_count(5, timeout=SOON_MS)
+
+    assert page.locator("#do-drain-ask").bounding_box() == before
+    for _, waiting in asked:
+        stack.rest.call("DELETE", f"/waiters/{waiting['waiter']}")
+    stack.rest.call("POST", "/endpoints/gpu-2/resume")
+
+
+def test_a_page_whose_server_is_removed_says_so_and_asks_no_more(stack, page):
+    page.goto("/endpoints/gpu-2")
+    stack.rest.call("DELETE", "/resources/modelservers/default/gpu-2")
+
+    expect(page.get_by_role("alert").filter(has_text="No server is registered as gpu-2.")).to_be_visible(
+        timeout=SOON_MS
+    )
+    expect(page.locator("#connection")).to_be_hidden()
+    stack.register()
+
+
 def test_an_opened_question_stays_open_while_the_page_looks_again(stack, page):
     page.goto(ONE)
     page.locator("#do-drain-ask").click()

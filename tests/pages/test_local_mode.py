@@ -135,6 +135,17 @@ async def test_pages_of_this_process_say_that_the_cap_is_not_shared(site):
     assert "Cap not shared" not in after
 
 
+async def test_an_operator_s_button_says_that_nobody_knows_what_came_of_it(site):
+    """It said that no calls are placed, which is another thing, and not true where they go on."""
+    client = await person("ada", "operator")
+    site.valkey.kill()
+
+    answer = await client.post("/endpoints/gpu-1", {"do": "pause"}, follow=True)
+
+    assert "Redis did not answer, so nobody knows whether gpu-1 was changed." in text(answer)
+    assert 'class="note bad" role="alert"' in answer.content.decode()
+
+
 async def test_a_process_that_goes_on_stays_ready(site, monkeypatch):
     """Whoever sends calls to ready processes alone would send none."""
     monkeypatch.setattr(health, "_redis_and_worker", lambda: ("does not answer (ConnectionError)", "unknown"))

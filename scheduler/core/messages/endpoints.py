@@ -117,6 +117,14 @@ def step_done(*, step: Step, server: str, is_news: bool, sent_away: int) -> str:
     return DONE[step].format(server=server)
 
 
+def step_unknown(*, server: str) -> str:
+    """Say that nobody knows what came of what an operator did: the ledger may have heard it, and did not answer."""
+    return (
+        f"Redis did not answer, so nobody knows whether {server} was changed. "
+        "This page shows it once Redis is back: look then, and do it again if need be."
+    )
+
+
 DONE = {
     Step.PAUSE: "{server} is paused. What runs there goes on.",
     Step.DRAIN: "{server} is being drained. This page says when nothing runs there any more.",
