@@ -74,6 +74,7 @@ def _doing(server: Server) -> str:
         running=states.count(TicketState.ACTIVE),
         held=states.count(TicketState.PLANNED),
         loading=len(server.loads),
+        cap=server.max_concurrent,
     )
 
 

@@ -119,6 +119,11 @@ def test_an_idle_copy_says_so():
     assert shown.doing == "idle"
 
 
+def test_a_cap_stands_beside_what_runs():
+    """A card on which four run and thirty wait said nothing of why the others do not."""
+    assert card(("ticket", "t1", ticket()), server=record(max_concurrent=4)).doing == "1 running, cap 4"
+
+
 def test_who_waits_for_a_slot_is_counted_at_the_copy():
     queued = waiter("w1", model="qwen3:14b", server="gpu-1", action="queue")
 

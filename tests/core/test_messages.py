@@ -114,8 +114,9 @@ SAID = {
     "3 free slots": messages.slots_free(count=3, is_idle=False),
     "1 call waits": messages.slot_queue(count=1),
     "2 calls wait": messages.slot_queue(count=2),
-    "2 running, 1 loading, 1 held": messages.server_doing(running=2, held=1, loading=1),
-    "idle": messages.server_doing(running=0, held=0, loading=0),
+    "2 running, 1 loading, 1 held": messages.server_doing(running=2, held=1, loading=1, cap=None),
+    "4 running, cap 4": messages.server_doing(running=4, held=0, loading=0, cap=4),
+    "idle": messages.server_doing(running=0, held=0, loading=0, cap=None),
     "share the load of m on s": messages.option_name(action="join", model="m", server="s"),
     "load m on s, without a": messages.option_name(action="evict", model="m", server="s", evicts=("a",)),
 }

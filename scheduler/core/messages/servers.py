@@ -158,11 +158,12 @@ def slot_queue(*, count: int) -> str:
     return f"{count} {'call waits' if count == 1 else 'calls wait'}"
 
 
-def server_doing(*, running: int, held: int, loading: int) -> str:
-    """Say in one line what a server does."""
+def server_doing(*, running: int, held: int, loading: int, cap: int | None) -> str:
+    """Say in one line what a server does, and how many calls it takes at once where that has a cap."""
     parts = (
         f"{running} running" if running else "",
         f"{loading} loading" if loading else "",
         f"{held} held" if held else "",
     )
-    return ", ".join(part for part in parts if part) or "idle"
+    doing = ", ".join(part for part in parts if part) or "idle"
+    return doing if cap is None else f"{doing}, cap {cap}"
