@@ -123,6 +123,7 @@ async def _serve(method: str, path: str, line: Line, limits: Limits) -> None:
     principal = await _principal(line)
     if route is not None and method == "POST":
         principal.require("call")
+        _require_plain(line)
         room = Room(limits.rooms)
         try:
             relaying = await _call(route, principal, line, limits, room)
@@ -170,6 +171,11 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits, 
         wait_s=patience.wait_s,
         hold_s=patience.silence_s,
     )
+
+
+def _require_plain(line: Line) -> None:
+    if line.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        raise BadAsk("The body is compressed (Content-Encoding): send it as it is.")
 
 
 def _caller(principal: Principal) -> str:

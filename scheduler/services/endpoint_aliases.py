@@ -29,6 +29,8 @@ from scheduler.ports import Ledger, UnknownServer
 from scheduler.services.one_writer import one_writer
 from scheduler.services.resources import Changed, delete_now
 
+NO_CREDENTIALS = "must not contain a user name or password: an alias is an address alone"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:
@@ -57,7 +59,8 @@ async def alias_add(*, alias: str, canonical: str, node: str, now: float) -> Ali
         try:
             keys[field] = read_key(text=text, node=node)
         except EndpointRefused as error:
-            raise AliasUnreadable(field=field, message=error.message) from None
+            message = NO_CREDENTIALS if error.reason == "credentials" else error.message
+            raise AliasUnreadable(field=field, message=message) from None
     return await sync_to_async(_add)(alias=keys["alias"], canonical=keys["canonical"], now=now)
 
 

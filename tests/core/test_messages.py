@@ -54,7 +54,7 @@ SAID = {
     "loads m on s in place of a and b, which nobody needs now": messages.call_placed(
         action="evict", model="m", server="s", evicts=("a", "b")
     ),
-    "waits: every GPU with room for m is in use": messages.call_placed(action="wait", model="m", server=""),
+    "waits: no GPU with room for m can take it now": messages.call_placed(action="wait", model="m", server=""),
     "asks for a place": messages.call_placed(action="", model="", server=""),
     "done after 4.2 s": messages.call_state(state="done", lasted_s=4.2),
     "gave up": messages.call_state(state="given_up"),

@@ -107,6 +107,7 @@ def test_what_is_no_address_is_refused_by_its_field_and_never_repeated(alias, ca
 
     assert refused.value.field == field
     assert "s3cret" not in str(refused.value)
+    assert "secretRef" not in str(refused.value), "an alias has none"
 
 
 def test_what_is_asked_to_be_removed_may_be_a_password_and_is_not_repeated():

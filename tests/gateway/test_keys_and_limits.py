@@ -279,3 +279,13 @@ async def test_a_body_that_does_not_come_is_refused_in_the_dialects_shape(monkey
 
     assert sent[0]["status"] == 408
     assert json.loads(sent[1]["body"])["error"]["code"] == "too-slow-body"
+
+
+@pytest.mark.parametrize("path", DIALECTS)
+async def test_a_compressed_body_is_told_to_come_as_it_is(path):
+    headers = {"content-encoding": "gzip"}
+
+    answer = await send("POST", path, await key("call"), content=b"\x1f\x8b\x08", headers=headers)
+
+    assert answer.status_code == 400
+    assert said(answer, path) == "The body is compressed (Content-Encoding): send it as it is."

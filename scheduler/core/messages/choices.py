@@ -23,7 +23,7 @@ def call_placed(
         case "evict":
             return f"loads {model} on {server} in place of {listed(evicts)}, which nobody needs now{about}"
         case "wait":
-            return f"waits: every GPU with room for {model} is in use"
+            return f"waits: no GPU with room for {model} can take it now"
         case _:
             return f"asks for {model}" if model else "asks for a place"
 
