@@ -21,8 +21,8 @@ from kubemoot_web.gateway.line import BodyTooLarge, BodyTooSlow, ClientGone, Lin
 from kubemoot_web.gateway.listing import (
     Listed,
     listed_agents,
-    listed_as,
     listed_models,
+    listed_one,
     ollama_ps,
     ollama_tags,
     ollama_version,
@@ -33,7 +33,15 @@ from kubemoot_web.gateway.mishaps import note_mishap
 from kubemoot_web.gateway.relaying import SOON_S, Relaying
 from kubemoot_web.gateway.room import NoRoom, Room, Rooms
 from kubemoot_web.gateway.unloading import is_unload, unload_answer
-from kubemoot_web.gateway.wanted import NoSuchModel, is_known, patience_of, wanted_of, wishes_of
+from kubemoot_web.gateway.wanted import (
+    NoSuchModel,
+    in_other_case,
+    is_known,
+    names_of,
+    patience_of,
+    wanted_of,
+    wishes_of,
+)
 from scheduler import bootstrap
 from scheduler.bootstrap import Runtime
 from scheduler.core.calls import Call
@@ -151,9 +159,7 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits, 
     wishes = wishes_of(line.headers)
     rt = await bootstrap.runtime()
     wanted = wanted_of(caller=_caller(principal), model=asked.model, wishes=wishes, prompt_tokens=asked.prompt_tokens)
-    if wanted.model is not None and not await _is_known(rt, wanted.model):
-        raise NoSuchModel(f'model "{wanted.model}" not found: no server has it. GET /v1/models lists what there is.')
-    call = await _owned_call(rt, principal, wanted)
+    call = await _owned_call(rt, principal, await _known(rt, wanted))
     if is_unload(asked):
         await _json(line, unload_answer(asked))
         return None
@@ -183,13 +189,18 @@ def _caller(principal: Principal) -> str:
     return principal.agent or principal.name
 
 
-async def _is_known(rt: Runtime, model: str) -> bool:
-    """Say whether anybody has a model, asking the database only where no server does."""
-    local = rt.doors.local  # a ledger that begins anew knows no server for a moment
-    servers = local.records if local.is_on else rt.ledger.replica.servers
-    return is_known(model=model, registered=(), servers=servers.values()) or is_known(
-        model=model, registered=await rt.callers.models(), servers=()
-    )
+async def _known(rt: Runtime, wanted: Wanted) -> Wanted:
+    """See that somebody has the model that is named, asking the database only where no server has; and spell it so."""
+    servers = rt.ledger.replica.servers.values()
+    if wanted.model is None or is_known(model=wanted.model, registered=(), servers=servers):
+        return wanted
+    registered = await rt.callers.models()
+    if is_known(model=wanted.model, registered=registered, servers=()):
+        return wanted
+    spelled = in_other_case(model=wanted.model, names=names_of(registered=registered, servers=servers))
+    if spelled is None:
+        raise NoSuchModel(f'model "{wanted.model}" not found: no server has it. GET /v1/models lists what there is.')
+    return replace(wanted, model=spelled)
 
 
 async def _owned_call(rt: Runtime, principal: Principal, wanted: Wanted) -> Call:
@@ -210,7 +221,7 @@ async def _list(path: str, principal: Principal, line: Line) -> bool:
         await _json(line, write(listed))
     elif path.startswith(f"{MODELS}/"):
         name = path.removeprefix(f"{MODELS}/")
-        one = next((one for one in await _listed(rt, principal) if one.name in (name, listed_as(name))), None)
+        one = listed_one(name=name, listed=await _listed(rt, principal))
         if one is None:
             raise NoSuchModel(f'model "{name}" not found. GET /v1/models lists what there is.')
         await _json(line, openai_model(one))
@@ -230,7 +241,7 @@ async def _show(principal: Principal, line: Line) -> None:
         raise BadAsk("The field model must be the name of a model.", "model")
     rt = await bootstrap.runtime()
     wanted = wanted_of(caller=_caller(principal), model=name, wishes=wishes_of(line.headers), prompt_tokens=None)
-    call = await _owned_call(rt, principal, wanted)
+    call = await _owned_call(rt, principal, await _known(rt, wanted))
     body = await rt.shown.show(replica=rt.ledger.replica, model=call.candidates[0].model)
     if body is None:
         raise NoSuchModel(f'model "{name}" not found: no server that answers now has it.')

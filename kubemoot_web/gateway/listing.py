@@ -77,8 +77,16 @@ def listed_agents(names: Collection[str]) -> tuple[Listed, ...]:
     return tuple(Listed(name=f"{AGENT}{name}", status="agent", servers=(), is_agent=True) for name in sorted(names))
 
 
-def listed_as(name: str) -> str:
-    """Give the name in the lists of what a call names so: with or without a tag or namespace, it is one thing."""
+def listed_one(*, name: str, listed: Collection[Listed]) -> Listed | None:
+    """Find what a call names so: with or without a tag or namespace, and a model in whichever case, it is one thing."""
+    called = _listed_as(name)
+    exact = next((one for one in listed if one.name in (name, called)), None)
+    if exact is not None:
+        return exact
+    return next((one for one in listed if not one.is_agent and one.name.casefold() == called.casefold()), None)
+
+
+def _listed_as(name: str) -> str:
     if name.startswith(AGENT):
         namespace, bare = split_agent_name(name.removeprefix(AGENT).removesuffix(DEFAULT_TAG))
         return f"{AGENT}{agent_name(namespace=namespace, name=bare)}"

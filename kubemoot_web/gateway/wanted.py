@@ -136,6 +136,20 @@ def is_known(*, model: str, registered: Collection[str], servers: Iterable[Serve
     )
 
 
+def names_of(*, registered: Iterable[str], servers: Iterable[ServerRecord]) -> set[str]:
+    """Gather the names of all models that are registered, or that a server said it has."""
+    names = set(registered)
+    for server in servers:
+        names.update(server.seen.models or (), *(copy.names for copy in server.seen.residents))
+    return names
+
+
+def in_other_case(*, model: str, names: Iterable[str]) -> str | None:
+    """Find a model whose name differs in case alone: to Ollama both are the one that it has. None: there is none."""
+    wanted = normalise(kind=EngineKind.OLLAMA, name=model).casefold()
+    return min((name for name in names if name.casefold() == wanted), default=None)
+
+
 def _one_of(words: type[Word], headers: Mapping[str, str], name: str) -> Word | None:
     text = headers.get(name)
     if text is None:

@@ -228,6 +228,7 @@ async def test_what_goes_wrong_inside_is_told_in_the_clients_dialect_and_not_rep
         ({"crew": "default/lab"}, "agent/loner", 403),
         ({"crews": ["lab"]}, "qwen3:8b", 403),
         ({"models": ["qwen3:8b"]}, "qwen3:14b", 403),
+        ({"models": ["qwen3:8b"]}, "QWEN3:14B", 403),  # in whichever case, it is the same model
     ],
 )
 async def test_who_may_call_a_model_may_ask_what_it_is_and_nobody_else(limits, model, status):

@@ -7,8 +7,8 @@ import pytest
 from kubemoot_web.gateway.listing import (
     Listed,
     listed_agents,
-    listed_as,
     listed_models,
+    listed_one,
     ollama_ps,
     ollama_tags,
     ollama_version,
@@ -100,10 +100,20 @@ def test_an_agent_has_no_tag():
         ("agent/analyst", "agent/default/analyst"),
         ("agent/lab/analyst", "agent/lab/analyst"),
         ("agent/lab/analyst:latest", "agent/lab/analyst"),
+        ("HF.co/Acme/tiny-gguf:latest", "hf.co/acme/Tiny-GGUF"),
+        ("M", "M"),
+        ("m", "m"),
+        ("agent/Analyst", None),
+        ("nothing", None),
     ],
 )
-def test_whatever_a_call_may_name_is_found_in_the_list(called: str, listed: str):
-    assert listed_as(called) == listed
+def test_whatever_a_call_may_name_is_found_in_the_list(called: str, listed: str | None):
+    names = ("qwen3:8b", "bge-m3", "hf.co/acme/Tiny-GGUF", "M", "m")
+    everything = [Listed(name=name, status="unloaded", servers=()) for name in names]
+
+    found = listed_one(name=called, listed=[*everything, *listed_agents(["default/analyst", "lab/analyst"])])
+
+    assert (found and found.name) == listed
 
 
 def test_in_memory_is_what_is_loaded_until_a_date_that_clients_can_read():

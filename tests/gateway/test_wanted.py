@@ -3,7 +3,16 @@
 import pytest
 
 from kubemoot_web.gateway.asking import BadAsk
-from kubemoot_web.gateway.wanted import NoSuchModel, Patience, is_known, patience_of, wanted_of, wishes_of
+from kubemoot_web.gateway.wanted import (
+    NoSuchModel,
+    Patience,
+    in_other_case,
+    is_known,
+    names_of,
+    patience_of,
+    wanted_of,
+    wishes_of,
+)
 from scheduler.core.ledger import ServerConfig, ServerRecord, ServerSeen
 from scheduler.core.resident import Resident
 from scheduler.core.types import Priority
@@ -158,3 +167,20 @@ def server(**seen: object) -> ServerRecord:
 )
 def test_a_model_is_known_by_any_of_its_names(model, registered, servers, known):
     assert is_known(model=model, registered=registered, servers=servers) is known
+
+
+@pytest.mark.parametrize(
+    ("model", "spelled"),
+    [
+        ("QWEN3:8B", "qwen3:8b"),
+        ("hf.co/ACME/tiny-gguf:latest", "hf.co/acme/Tiny-GGUF"),
+        ("spare", "Spare"),
+        ("copy", "COPY"),
+        ("qwen3", None),
+    ],
+)
+def test_a_model_may_be_called_in_another_case_as_ollama_takes_it(model, spelled):
+    residents = (Resident(model="Spare", footprint_mib=1, aliases=("COPY",)),)
+    servers = (server(models=("hf.co/acme/Tiny-GGUF",)), server(models=None, residents=residents))
+
+    assert in_other_case(model=model, names=names_of(registered={"qwen3:8b"}, servers=servers)) == spelled
