@@ -1,4 +1,5 @@
-"""What breaks clients behind gateways, each habit once, by its number in the list of wire facts, 4.5.
+"""What breaks clients behind gateways, each habit once, by its number in the list of wire facts, 4.5; the
+tenth, about pooled connections, is among the tests of relayed answers.
 
 And 4.2's heartbeats: a client with a time-out of one second outlives any wait.
 """

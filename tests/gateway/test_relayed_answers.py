@@ -188,7 +188,7 @@ async def test_packed_answers_and_headers_of_one_connection_are_not_passed_on():
     assert not {"transfer-encoding", "connection", "keep-alive", "content-encoding"} & set(names)
 
 
-async def test_an_engine_that_closes_its_idle_connections_costs_no_call():
+async def test_habit_10_an_engine_that_closes_its_idle_connections_costs_no_call():
     """A pooled connection that the engine has closed meanwhile is not used again."""
     relay = RelayClient()
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(WHOLE)
