@@ -4,4 +4,4 @@
 -- ARGV  none
 -- result: 1, alone
 
-redis.register_function(PREFIX .. 'nothing', function() return 1 end)
+register_function(PREFIX .. 'nothing', function() return 1 end)
