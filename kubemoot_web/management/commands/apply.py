@@ -15,6 +15,7 @@ from kubemoot_web.crds.bundle import Source, decoded
 from kubemoot_web.crds.diff import ObjectDiff
 from kubemoot_web.crds.errors import ImportRefused
 from kubemoot_web.crds.importing import Imported, bundle_apply
+from kubemoot_web.management.no_database import no_database
 from scheduler import bootstrap
 
 STDIN = "-"
@@ -43,9 +44,7 @@ class Command(BaseCommand):
             count = len(error.problems)
             raise CommandError(f"{count} problem{'s' if count > 1 else ''}; nothing was changed.") from None
         except DatabaseError as error:
-            raise CommandError(
-                f"The database cannot be used ({error}). Set it up first: make up, or manage.py migrate."
-            ) from None
+            raise no_database(error) from None
         for diff in imported.diffs:
             self.stdout.writelines(f"{line}\n" for line in _lines(diff, dry_run=imported.dry_run))
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from kubemoot_web.access import SCOPES, token_create
 from kubemoot_web.access.tokens import UnknownScope, full_name
+from kubemoot_web.management.no_database import no_database
 from scheduler.core.types import Priority
 
 UNITS = {"d": "days", "h": "hours"}
@@ -61,6 +63,8 @@ class Command(BaseCommand):
             )
         except UnknownScope as error:
             raise CommandError(str(error)) from None
+        except DatabaseError as error:
+            raise no_database(error) from None
         self.stdout.write(token)
 
 
