@@ -19,8 +19,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kubemoot_web.settings.prod")
 
 # In a container everything runs as root, and the warning is about pickled messages: only JSON is accepted here.
 warnings.filterwarnings("ignore", category=SecurityWarning)
-# At every lost connection it speaks of tasks that are acknowledged late: none of ours is.
-warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +69,15 @@ app.steps["worker"].add(Clock)
 app.user_options["worker"].add(Option(("--clock",), is_flag=True, help="Also send the tasks that are due by time."))
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@signals.worker_ready.connect
+def leave_out_what_is_to_come(**_: object) -> None:
+    """Say nothing, at every lost connection, of tasks that are acknowledged late: none of ours is.
+
+    Not before: setting up its log, Celery has each of these warnings shown.
+    """
+    warnings.filterwarnings("ignore", category=CPendingDeprecationWarning)
 
 
 @signals.task_postrun.connect
