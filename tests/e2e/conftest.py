@@ -94,8 +94,9 @@ class Stack:
 
     def signal(self, number: signal.Signals, *programs: str) -> None:
         """Send a signal to programs of the installation, each named by a word of its command line."""
+        children = self.up.children()
         for word in programs:
-            (pid,) = [pid for pid, command in self.up.children().items() if word in command]
+            (pid,) = [pid for pid, command in children.items() if word in command]
             os.kill(pid, number)
 
     def register(self) -> None:

@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +60,11 @@ class Running:
 
     def children(self) -> dict[int, str]:
         """List the process ids of the direct children with their command lines."""
-        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return {int(pid): Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ") for pid in listed}
+        found = {}
+        for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split():
+            with suppress(FileNotFoundError, ProcessLookupError):  # one that was just killed may be gone by now
+                found[int(pid)] = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+        return found
 
 
 @contextmanager
