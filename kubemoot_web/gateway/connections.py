@@ -46,19 +46,25 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Read what arrived."""
         self._unset_keepalive_if_required()
+        rest: bytes | None = data
+        while rest is not None:  # once more for each offer: many requests may arrive at once
+            rest = self._read(rest)
+
+    def _read(self, data: bytes) -> bytes | None:
+        """Read up to an offer, and give what is to be read instead; None where all is read."""
         self._head_bytes += len(data)  # from nothing again where a head begins in it
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as found:
-            if self._should_upgrade():
-                self.handle_websocket_upgrade()
-            else:
-                self._read_without_offer(data[found.args[0] :])
+            if not self._should_upgrade():
+                return self._without_offer(data[found.args[0] :])
+            self.handle_websocket_upgrade()
         except httptools.HttpParserError:
             self._refuse(400, "Invalid HTTP request received.")
         else:
             if self._is_in_head:
                 self._bound_head()
+        return None
 
     def on_message_begin(self) -> None:
         """Enter the head of a request."""
@@ -79,17 +85,17 @@ class Connection(HttpToolsProtocol):
         if not self._is_offered:
             super().on_message_complete()
 
-    def _read_without_offer(self, rest: bytes) -> None:
-        """Read the head once more, as the client would have sent it to somebody who speaks this protocol alone."""
+    def _without_offer(self, rest: bytes) -> bytes | None:
+        """Write the head as if nothing had been offered, and behind it what is left to read."""
         method = self.parser.get_method()
         if method == b"CONNECT":
             self._refuse(400, NO_TUNNEL)
-            return
+            return None
         head = [b"%b %b HTTP/%b\r\n" % (method, self.url, self.parser.get_http_version().encode())]
-        head += [b"%b: %b\r\n" % header for header in _without_offer(self.headers)]
+        head += [b"%b: %b\r\n" % header for header in _plain(self.headers)]
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn sets it
-        self.data_received(b"".join(head) + b"\r\n" + rest)
+        return b"".join(head) + b"\r\n" + rest
 
     def _bound_head(self) -> None:
         if self._head_bytes > MOST_OF_A_HEAD:
@@ -127,7 +133,7 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
 
-def _without_offer(headers: list[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+def _plain(headers: list[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
     for name, value in headers:
         if name == b"connection":
             words = [word for word in value.split(b",") if word.strip().lower() not in OFFER]

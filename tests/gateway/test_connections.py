@@ -134,6 +134,18 @@ async def test_requests_with_offers_follow_each_other_on_one_connection(client: 
     assert understood(second)[3]["transfer-encoding"] == "chunked"
 
 
+async def test_however_many_requests_with_offers_arrive_at_once(client: Client):
+    """Each was read inside the one before: some hundreds of them in one packet ended the connection with a trace."""
+    count = 1500
+
+    answers = await client.told((HEAD + OFFER + LENGTH + BODY) * count)
+
+    while len(answers) < count and client.state.tasks:
+        answers = await client.told()
+    assert len(answers) == count
+    assert {understood(answer)[4] for answer in answers} == {BODY}
+
+
 async def test_what_else_connection_says_is_kept(client: Client):
     (answer,) = await client.told(HEAD + OFFER.replace(b"Upgrade,", b"close, Upgrade,") + LENGTH + BODY)
 
