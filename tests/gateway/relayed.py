@@ -95,17 +95,9 @@ class Gate:
         self.held = self.doors.held
         self.made = 0
 
-    def start(
-        self,
-        client: Client,
-        call: Call | None = None,
-        *,
-        wait_s: float = 60,
-        hold_s: float = 60,
-        room: Room | None = None,
-    ) -> "asyncio.Task[None]":
-        """Let a client call."""
-        relaying = self.relaying(client, call, wait_s=wait_s, hold_s=hold_s, room=room)
+    def start(self, client: Client, call: Call | None = None, **limits: Any) -> "asyncio.Task[None]":
+        """Let a client call, within limits as `relaying` takes them."""
+        relaying = self.relaying(client, call, **limits)
         return asyncio.create_task(asyncio.wait_for(relaying.run(), LONGEST_S))
 
     def relaying(

@@ -16,14 +16,6 @@ from tests.services.lost import MODEL, LostWorld, lost_world, settle
 from tests.services.world import call
 
 
-@pytest.fixture
-async def world():
-    made = await lost_world()
-    yield made
-    await made.doors.local.close()
-    await made.doors.held.close()
-
-
 def server_of(task):
     return task.result().ticket.server
 

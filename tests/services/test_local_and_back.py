@@ -18,14 +18,6 @@ from tests.services.world import call
 OFF = LocalState(is_on=False, servers=(), running={}, waiting=0)
 
 
-@pytest.fixture
-async def world():
-    made = await lost_world()
-    yield made
-    await made.doors.local.close()
-    await made.doors.held.close()
-
-
 async def outcomes(world) -> dict[str, AttemptOutcome | None]:
     """Say how history will tell that attempts ended."""
     records = {}
