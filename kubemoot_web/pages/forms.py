@@ -58,14 +58,16 @@ class ServerForm(ResourceForm):
     memory = forms.CharField(
         label="Memory of its GPUs, in MiB",
         required=False,
-        help_text="24 GiB are 24576; nvidia-smi prints it as memory.total. Models are loaded within it.",
+        help_text="24 GiB are 24576; nvidia-smi prints it as memory.total. "
+        "Ollama, and llama.cpp in its router mode, load models within it.",
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
     )
     slots = forms.CharField(
         label="Calls at once per model",
         required=False,
         initial="1",
-        help_text="OLLAMA_NUM_PARALLEL of the server; 1 when you are not sure.",
+        help_text="OLLAMA_NUM_PARALLEL of Ollama, --parallel of llama.cpp, --max-num-seqs of vLLM; "
+        "1 when you are not sure.",
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
     )
     anyway = forms.BooleanField(
@@ -119,7 +121,8 @@ class ModelForm(ResourceForm):
     memory = forms.CharField(
         label="Memory when loaded, in MiB",
         required=False,
-        help_text="Its size on disk and a fifth more, until it was seen loaded.",
+        help_text="Its size on disk and a fifth more, until it was seen loaded. "
+        "Needed where the engine does not tell sizes.",
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
     )
 

@@ -130,12 +130,13 @@ def _is_wrong(outcome: Observation | ProbeFailure | EndpointRefused) -> bool:
 
 def _told(outcome: Observation | ProbeFailure | EndpointRefused) -> str:
     match outcome:
-        case Observation(available=available, version=version):
+        case Observation(available=available, version=version, slots=slots):
             number = len(available or ())
-            count = f"has {number} {'model' if number == 1 else 'models'} on its disk"
+            count = f"has {number} {'model' if number == 1 else 'models'}"
             if available is None:
                 count = "does not say which models it has"
-            return f"It answers{f' (version {version})' if version else ''} and {count}."
+            at_once = f". It takes {slots} {'call' if slots == 1 else 'calls'} at once" if slots else ""
+            return f"It answers{f' (version {version})' if version else ''} and {count}{at_once}."
         case ProbeFailure(detail=detail):
             return detail
         case _:
@@ -146,7 +147,7 @@ def _offer(found: Found, *, taken: set[str]) -> dict[str, Any]:
     """Fill a form with what was found; the name is one that nobody has."""
     names = [found.kind.value, *(f"{found.kind.value}-{number}" for number in range(2, len(taken) + 3))]
     name = next(name for name in names if name not in taken)
-    initial = {"kind": found.kind.value, "endpoint": found.endpoint, "name": name, "slots": "1"}
+    initial = {"kind": found.kind.value, "endpoint": found.endpoint, "name": name, "slots": str(found.slots or 1)}
     return {"found": found, "form": ServerForm(initial=initial, auto_id=f"{name}-%s")}
 
 

@@ -14,5 +14,6 @@ def estimate_mib(*, size_mib: int) -> int:
 
 def accelerator_percent(copy: LoadedCopy) -> int:
     """Say how much of a copy runs from accelerator memory, in whole percent; the rest runs from host memory."""
-    total = copy.footprint_mib + copy.host_mib
-    return 0 if total == 0 else round(100 * copy.footprint_mib / total)
+    on_accelerator = copy.footprint_mib or 0
+    total = on_accelerator + copy.host_mib
+    return 0 if total == 0 else round(100 * on_accelerator / total)

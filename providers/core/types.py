@@ -18,12 +18,13 @@ class LoadedCopy:
     """One model that a server holds in memory now.
 
     `model` is the normalised identifier; `aliases` are further identifiers on the same server with the same digest.
-    `footprint_mib` counts accelerator memory alone; `host_mib` is what spilled into host memory.
+    `footprint_mib` counts accelerator memory alone, None where the engine does not say; `host_mib` is what spilled into
+    host memory.
     `expires_at` None means the engine keeps it until told otherwise.
     """
 
     model: str
-    footprint_mib: int
+    footprint_mib: int | None
     host_mib: int = 0
     digest: str | None = None
     context_length: int | None = None
@@ -47,8 +48,12 @@ class AvailableModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What a server said in one probe. None means that it did not say, never zero."""
+    """What a server said in one probe. None means that it did not say, never zero.
+
+    `slots` is how many calls it answers at once.
+    """
 
     loaded: tuple[LoadedCopy, ...]
     available: tuple[AvailableModel, ...] | None
     version: str | None = None
+    slots: int | None = None

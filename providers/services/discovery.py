@@ -16,12 +16,13 @@ PATIENCE_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A model server that answered, with the models that it lists."""
+    """A model server that answered, with the models that it lists. `slots`: how many calls it says it takes at once."""
 
     kind: EngineKind
     title: str
     endpoint: str
     models: tuple[str, ...]
+    slots: int | None = None
 
 
 async def look_around(
@@ -37,12 +38,15 @@ async def _ask(engine: EngineApi, usual: Usual, port: int) -> Found | None:
     """Ask one port; whatever is no such engine is nothing."""
     endpoint = f"http://127.0.0.1:{port}"
     try:
-        if not usual.is_it(await _read(engine, endpoint=endpoint, path=usual.path)):
+        told = await _read(engine, endpoint=endpoint, path=usual.path)
+        if not usual.is_it(told):
             return None
         listed = usual.models_of(await _read(engine, endpoint=endpoint, path=usual.models_path))
+        slots = usual.slots_of(told)
     except (ValueError, KeyError, TypeError):
         return None
-    return Found(kind=usual.kind, title=usual.title, endpoint=endpoint, models=tuple(dict.fromkeys(listed)))
+    models = tuple(dict.fromkeys(listed))
+    return Found(kind=usual.kind, title=usual.title, endpoint=endpoint, models=models, slots=slots)
 
 
 async def _read(engine: EngineApi, *, endpoint: str, path: str) -> Any:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from providers.core.engines import ENGINES, messages
-from providers.core.engines.base import Engine, HttpCall, ProbeFailure, StepDone, StepFailed, TryAnotherWay
+from providers.core.engines.base import Engine, HttpCall, Loader, ProbeFailure, StepDone, StepFailed, TryAnotherWay
 from providers.core.types import EngineKind, LoadedCopy, Observation
 from providers.ports import EngineApi, LoadReport
 
@@ -84,36 +84,32 @@ async def load_model(
     1. Ask what is there. A model that somebody else has loaded keeps its context: another number would reload it.
     2. Unload each victim and report it once it is gone; one that was not there is reported at once.
     3. Load. Only now: the engine must never have to make room by itself.
-    4. Believe it when the engine lists it.
+    4. Believe it when the engine lists it. One that answers a load at its begin may take as long for it as for a load.
 
     Raises:
         LoadFailed: a step failed or ran into its limit; nothing after it was done.
     """
-    server = _Server(engine=engine, codec=_codec(kind=kind, model=model), endpoint=endpoint, limits=limits, now=now)
+    codec = ENGINES[kind]
+    if codec.loader is None:
+        raise LoadFailed(step=LoadStep.ASK, model=model, detail=messages.loads_nothing(model=model))
+    server = _Server(engine=engine, codec=codec, loader=codec.loader, endpoint=endpoint, limits=limits, now=now)
     digests, resident = await server.look(model=model)  # 1
     started = time.monotonic()
     await server.unload(models=victims, digests=digests, resident=resident, report=report)  # 2
     unloaded = time.monotonic()
     present = _find(resident, model=model, digest=digests.get(model))
     context = present.context_length if present is not None and present.context_length else context_length
-    calls = server.codec.load_calls(model=model, context_length=context, timeout_s=limits.load_s)
+    calls = server.loader.load_calls(model=model, context_length=context, timeout_s=limits.load_s)
     await server.step(step=LoadStep.LOAD, model=model, calls=calls)  # 3
-    loaded = time.monotonic()
     copy = await server.wait_until_listed(model=model, digest=digests.get(model))  # 4
+    loaded = time.monotonic()
     return LoadResult(copy=copy, was_listed=present is not None, unload_s=unloaded - started, load_s=loaded - unloaded)
 
 
-def _codec(*, kind: EngineKind, model: str) -> Engine:
-    codec = ENGINES.get(kind)
-    if codec is None:
-        raise LoadFailed(step=LoadStep.ASK, model=model, detail=messages.not_driven(kind=kind))
-    return codec
-
-
 def _find(copies: Sequence[LoadedCopy], *, model: str, digest: str | None) -> LoadedCopy | None:
-    """Find a model among copies by its name or by its weights: a copy is listed under the one name it was loaded by."""
+    """Find a model among copies by its names or by its weights: some engines list a copy under one name alone."""
     for copy in copies:
-        if copy.model == model or (digest is not None and copy.digest == digest):
+        if model in (copy.model, *copy.aliases) or (digest is not None and copy.digest == digest):
             return copy
     return None
 
@@ -124,6 +120,7 @@ class _Server:
 
     engine: EngineApi
     codec: Engine
+    loader: Loader
     endpoint: str
     limits: LoadLimits
     now: float
@@ -148,7 +145,7 @@ class _Server:
         for model in models:
             digest = digests.get(model)
             if _find(resident, model=model, digest=digest) is not None:
-                calls = self.codec.unload_calls(model=model, timeout_s=max(deadline - time.monotonic(), 0))
+                calls = self.loader.unload_calls(model=model, timeout_s=max(deadline - time.monotonic(), 0))
                 await self.step(step=LoadStep.UNLOAD, model=model, calls=calls)
                 await self._wait_until_gone(model=model, digest=digest, deadline=deadline)
             await report.victim_gone(model=model)
@@ -158,7 +155,7 @@ class _Server:
         detail = ""
         for call in calls:
             reply = await self.engine.send(endpoint=self.endpoint, call=call)
-            match self.codec.parse_step(call=call, reply=reply):
+            match self.loader.parse_step(call=call, reply=reply):
                 case StepDone():
                     return
                 case TryAnotherWay(detail=why):
@@ -171,30 +168,40 @@ class _Server:
         raise LoadFailed(step=step, model=model, detail=detail)
 
     async def wait_until_listed(self, *, model: str, digest: str | None) -> LoadedCopy:
-        """Ask until the engine lists a model."""
-        deadline = time.monotonic() + self.limits.confirm_s
+        """Ask until the engine lists a model, as long as it may still come."""
+        began = time.monotonic()
         pause = self.limits.first_poll_s
         while True:
-            copy = _find(await self._residents(step=LoadStep.CONFIRM, model=model), model=model, digest=digest)
+            residents, coming = await self._residents(step=LoadStep.CONFIRM, model=model)
+            copy = _find(residents, model=model, digest=digest)
             if copy is not None:
                 return copy
-            if time.monotonic() + pause > deadline:
+            waits_s = time.monotonic() + pause - began
+            if coming is None and waits_s > self.limits.confirm_s:
                 detail = messages.not_listed_after_load(model=model, waited_s=self.limits.confirm_s)
                 raise LoadFailed(step=LoadStep.CONFIRM, model=model, detail=detail)
+            if coming is not None and model not in coming:
+                raise LoadFailed(step=LoadStep.LOAD, model=model, detail=messages.load_given_up(model=model))
+            if waits_s > self.limits.load_s:
+                detail = messages.loads_do_not_finish(model=model, waited_s=self.limits.load_s)
+                raise LoadFailed(step=LoadStep.LOAD, model=model, detail=detail, hung=True)
             await asyncio.sleep(pause)
             pause = min(pause * 2, self.limits.longest_poll_s)
 
     async def _wait_until_gone(self, *, model: str, digest: str | None, deadline: float) -> None:
         pause = self.limits.first_poll_s
-        while _find(await self._residents(step=LoadStep.UNLOAD, model=model), model=model, digest=digest) is not None:
+        while True:
+            residents, _ = await self._residents(step=LoadStep.UNLOAD, model=model)
+            if _find(residents, model=model, digest=digest) is None:
+                return
             if time.monotonic() + pause > deadline:
                 detail = messages.still_resident(model=model, waited_s=self.limits.unload_s)
                 raise LoadFailed(step=LoadStep.UNLOAD, model=model, detail=detail, hung=True)
             await asyncio.sleep(pause)
             pause = min(pause * 2, self.limits.longest_poll_s)
 
-    async def _residents(self, *, step: LoadStep, model: str) -> tuple[LoadedCopy, ...]:
-        """Ask what is in memory; one bad answer is asked again, three in a row are a failure."""
+    async def _residents(self, *, step: LoadStep, model: str) -> tuple[tuple[LoadedCopy, ...], frozenset[str] | None]:
+        """Ask what is in memory and what is coming; one bad answer is asked again, three in a row are a failure."""
         failure: ProbeFailure | None = None
         for attempt in range(ASK_ATTEMPTS):
             if attempt:
@@ -202,7 +209,7 @@ class _Server:
             reply = await self.engine.send(endpoint=self.endpoint, call=self.codec.residents_call())
             seen = self.codec.parse_residents(reply=reply, now=self.now)
             if not isinstance(seen, ProbeFailure):
-                return seen
+                return seen, self.loader.parse_coming(reply=reply)
             failure = seen
         assert failure is not None
         raise LoadFailed(step=step, model=model, detail=failure.detail)

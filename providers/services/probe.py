@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from providers.core.engines import ENGINES, messages
-from providers.core.engines.base import FailureKind, HttpReply, ProbeFailure
+from providers.core.engines import ENGINES
+from providers.core.engines.base import HttpReply, ProbeFailure
 from providers.core.types import EngineKind, Observation
 from providers.ports import EngineApi
 
@@ -21,10 +21,7 @@ async def probe_server(*, engine: EngineApi, kind: EngineKind, endpoint: str, no
 
     The calls go one after another and end with the first that fails, so that a server that hangs costs one time-out.
     """
-    codec = ENGINES.get(kind)
-    if codec is None:
-        failure = ProbeFailure(kind=FailureKind.NOT_DRIVEN, detail=messages.not_driven(kind=kind))
-        return ProbeResult(outcome=failure, asked_at=now)
+    codec = ENGINES[kind]
     replies: list[HttpReply] = []
     for call in codec.probe_calls():
         reply = await engine.send(endpoint=endpoint, call=call)

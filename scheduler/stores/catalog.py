@@ -5,15 +5,14 @@ from collections.abc import Mapping, Sequence
 from asgiref.sync import sync_to_async
 
 from providers import queries as providers
+from providers.core.engines import ENGINES
 from providers.core.specs import ServerSpec
-from providers.core.types import EngineKind
 from scheduler import queries
 from scheduler.core.calls import AgentOffer, AgentProfile
 from scheduler.core.gate import FailMode
 from scheduler.core.ledger import ServerConfig
 from scheduler.core.types import Candidate
 
-LOADS_ON_DEMAND = frozenset({EngineKind.OLLAMA})
 USUAL_SLOTS = 1
 
 
@@ -70,7 +69,7 @@ def _config(server: ServerSpec) -> ServerConfig:
         interactive_reserve=server.interactive_reserve,
         resource_group=server.resource_group,
         context_length=server.context_length,
-        can_load=server.kind in LOADS_ON_DEMAND,
+        can_load=ENGINES[server.kind].loader is not None,
         call_timeout_s=server.call_timeout_s,
         aborts_on_disconnect=server.aborts_on_disconnect,
         quarantine_on_ambiguous=server.quarantine_on_ambiguous,

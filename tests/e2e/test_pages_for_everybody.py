@@ -182,7 +182,7 @@ def test_an_address_is_checked_while_it_is_typed_and_a_first_call_is_placed(stac
     expect(page.locator("#check")).to_contain_text("nothing accepts connections there", timeout=SOON_MS)
     page.get_by_label("Address").last.fill(newcomer)
     page.get_by_label("Address").last.blur()
-    expect(page.locator("#check")).to_contain_text("has 1 model on its disk", timeout=SOON_MS)
+    expect(page.locator("#check")).to_contain_text("has 1 model.", timeout=SOON_MS)
 
     walk(page, newcomer)
     page.get_by_label("Model").select_option("gpt-oss:20b")

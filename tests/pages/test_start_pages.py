@@ -96,7 +96,7 @@ async def test_what_runs_on_this_machine_is_offered_with_a_form_that_is_almost_f
     answer = await operator.get("/start/")
 
     assert answer.status_code == 200
-    assert "On its disk: qwen3:14b." in text(answer)
+    assert "Its models: qwen3:14b." in text(answer)
     assert 'value="http://127.0.0.1:11434"' in answer.content.decode()
     assert await _names() == [], "opening the page registers nothing"
 
@@ -176,7 +176,7 @@ async def test_the_live_check_tells_what_it_finds_without_registering(operator, 
     bad = await operator.post("/start/check/", {"kind": "ollama", "endpoint": "http://127.0.0.1:9"})
     none = await operator.post("/start/check/", {"kind": "ollama", "endpoint": ""})
 
-    assert "It answers (version 0.12.0) and has 3 models on its disk." in text(good)
+    assert "It answers (version 0.12.0) and has 3 models." in text(good)
     assert "nothing accepts connections there" in text(bad)
     assert text(none).strip() == ""
     assert await _names() == []

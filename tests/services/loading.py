@@ -19,10 +19,20 @@ class Report:
         self.gone.append((model, held))
 
 
-async def load(door, server, model, *, victims=(), limits=LIMITS, report=None, context_length=None):
+async def load(
+    door,
+    server,
+    model,
+    *,
+    victims=(),
+    limits=LIMITS,
+    report=None,
+    context_length=None,
+    kind=EngineKind.OLLAMA,
+):
     return await load_model(
         engine=door,
-        kind=EngineKind.OLLAMA,
+        kind=kind,
         endpoint=server.url,
         model=model,
         victims=victims,

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from providers.clients.engine import EngineHttp
-from providers.core.types import EngineKind, LoadedCopy
-from providers.services.loading import LoadFailed, LoadStep, load_model
+from providers.core.types import LoadedCopy
+from providers.services.loading import LoadFailed, LoadStep
 from tests.fakes.engine_server import eventually, simulated_engine
-from tests.services.loading import LIMITS, SHORT, Report, load, story
+from tests.services.loading import SHORT, Report, load, story
 
 
 @pytest.fixture
@@ -220,18 +220,3 @@ async def test_a_server_that_is_away_fails_at_the_first_question(door, server):
         await load(door, server, "qwen3:14b")
 
     assert failed.value.step is LoadStep.ASK
-
-
-async def test_an_engine_that_cannot_be_driven_loads_nothing(door):
-    with pytest.raises(LoadFailed, match="cannot be driven yet: vllm"):
-        await load_model(
-            engine=door,
-            kind=EngineKind.VLLM,
-            endpoint="http://127.0.0.1:9",
-            model="m",
-            victims=(),
-            context_length=None,
-            report=Report(),
-            limits=LIMITS,
-            now=0.0,
-        )

@@ -8,7 +8,7 @@ from providers.clients.engine import EngineHttp
 from providers.core.engines.base import FailureKind, ProbeFailure
 from providers.core.health import Health, HealthPhase, LoadHung, next_health
 from providers.core.types import EngineKind, LoadedCopy, Observation
-from providers.services.probe import ProbeResult, probe_server
+from providers.services.probe import probe_server
 from tests.fakes.engine_server import simulated_engine
 
 NOW = 1_000.0
@@ -131,17 +131,3 @@ async def test_a_full_queue_leaves_a_server_ready_and_its_models_known(door):
 
     assert isinstance(result.outcome, Observation)
     assert result.outcome.available
-
-
-@pytest.mark.parametrize("kind", [EngineKind.VLLM, EngineKind.LLAMACPP, EngineKind.OPENAI])
-async def test_an_engine_that_cannot_be_driven_yet_is_not_asked_and_says_so(door, kind):
-    result = await probe(door, "http://127.0.0.1:9", kind=kind)
-
-    assert result == ProbeResult(
-        outcome=ProbeFailure(
-            kind=FailureKind.NOT_DRIVEN,
-            detail=f"This engine cannot be driven yet: {kind.value}. Nothing is placed here. "
-            "Ollama servers are driven today.",
-        ),
-        asked_at=NOW,
-    )

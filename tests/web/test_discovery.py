@@ -69,6 +69,7 @@ async def test_each_engine_is_known_by_an_answer_that_only_it_gives(serve, engin
             title="llama.cpp",
             endpoint=f"http://127.0.0.1:{ports['llamacpp']}",
             models=("gemma3",),
+            slots=4,
         ),
         Found(
             kind=EngineKind.VLLM, title="vLLM", endpoint=f"http://127.0.0.1:{ports['vllm']}", models=("Qwen/Qwen3-32B",)
@@ -76,10 +77,21 @@ async def test_each_engine_is_known_by_an_answer_that_only_it_gives(serve, engin
     )
 
 
+async def test_a_router_is_known_by_its_role_and_does_not_say_how_many_calls_it_takes(serve, engine):
+    port = serve({"/props": {"role": "router", "max_instances": 0}, "/v1/models": {"data": [{"id": "gemma3"}]}})
+
+    (found,) = await look_around(engine=engine, ports={"ollama": 1, "vllm": 1, "llamacpp": port})
+
+    assert (found.kind, found.models, found.slots) == (EngineKind.LLAMACPP, ("gemma3",), None)
+
+
 @pytest.mark.parametrize(
     "answers",
     [
         {},
+        {"/props": ["total_slots"], "/v1/models": {"data": []}},
+        {"/props": {"total_slots": "many"}, "/v1/models": {"data": []}},
+        {"/props": "total_slots", "/v1/models": {"data": []}},
         {"/api/version": ["version"], "/api/tags": [], "/props": [], "/v1/models": {"data": [{"id": "x"}]}},
         {"/api/version": {"version": 1}, "/api/tags": {}, "/props": {"total_slots": 1}, "/v1/models": None},
     ],

@@ -45,11 +45,10 @@ class HttpReply:
 
 
 class FailureKind(StrEnum):
-    """How a probe failed: nobody answered, somebody answered wrongly, or Kubemoot cannot drive this engine."""
+    """How a probe failed: nobody answered, or somebody answered wrongly."""
 
     NO_ANSWER = "no-answer"
     WRONG_ANSWER = "wrong-answer"
-    NOT_DRIVEN = "not-driven"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,8 +135,31 @@ class Refused:
 StreamEvent = Delta | Done | Truncated | Failed | Refused
 
 
+class Loader(Protocol):
+    """How an engine brings models in and puts them out when told to."""
+
+    def load_calls(self, *, model: str, context_length: int | None, timeout_s: float) -> tuple[HttpCall, ...]:
+        """List the ways to load a model, to be tried in this order."""
+
+    def unload_calls(self, *, model: str, timeout_s: float) -> tuple[HttpCall, ...]:
+        """List the ways to unload a model, to be tried in this order."""
+
+    def parse_step(self, *, call: HttpCall, reply: HttpReply) -> StepOutcome:
+        """Read the reply to one of `load_calls` or `unload_calls`."""
+
+    def parse_coming(self, *, reply: HttpReply) -> frozenset[str] | None:
+        """Name the models that are being loaded, from a reply to `residents_call` that could be read.
+
+        None: this engine answers a load when it is over, and not when it begins.
+        """
+
+
 class Engine(Protocol):
-    """A kind of server software: which calls drive it, and what its replies mean."""
+    """A kind of server software: which calls observe and drive it, and what its replies mean."""
+
+    @property
+    def loader(self) -> Loader | None:
+        """Give what loads and unloads; None for an engine that serves what it was started with."""
 
     def probe_calls(self) -> tuple[HttpCall, ...]:
         """List the calls that observe a server, cheapest first. None of them may ever start a load."""
@@ -150,12 +172,3 @@ class Engine(Protocol):
 
     def parse_residents(self, *, reply: HttpReply, now: float) -> tuple[LoadedCopy, ...] | ProbeFailure:
         """Read the reply to `residents_call`."""
-
-    def load_calls(self, *, model: str, context_length: int | None, timeout_s: float) -> tuple[HttpCall, ...]:
-        """List the ways to load a model, to be tried in this order."""
-
-    def unload_calls(self, *, model: str, timeout_s: float) -> tuple[HttpCall, ...]:
-        """List the ways to unload a model, to be tried in this order."""
-
-    def parse_step(self, *, call: HttpCall, reply: HttpReply) -> StepOutcome:
-        """Read the reply to one of `load_calls` or `unload_calls`."""

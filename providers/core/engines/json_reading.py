@@ -78,6 +78,17 @@ class JsonObject:
                 raise Nonsense(f'an entry "{self._where}{name}[{number}]" that is not an object')
         return tuple(JsonObject(entry, where=f"{self._where}{name}[{i}].") for i, entry in enumerate(entries))
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Read a list of texts; a missing one is empty.
+
+        Raises:
+            Nonsense: the field is something else.
+        """
+        found = self._typed(name, list, "a list") or []
+        if not all(isinstance(each, str) for each in found):
+            raise Nonsense(f'a field "{self._where}{name}" that is not a list of texts')
+        return tuple(found)
+
     def _typed(self, name: str, wanted: type, called: str) -> Any:
         value = self._fields.get(name)
         if value is not None and not isinstance(value, wanted):

@@ -1,7 +1,6 @@
 """Sentences about engines that people read: which call, what happened, what to look at. Never a reply's body."""
 
 from providers.core.engines.base import HttpCall, Trouble
-from providers.core.types import EngineKind
 
 TROUBLES = {
     Trouble.REFUSED: "nothing accepts connections there. Is the engine running, and is the endpoint right?",
@@ -26,9 +25,27 @@ def wrong_status(*, call: HttpCall, status: int, expected: str) -> str:
     return f"{_name(call)} answered HTTP {status} where {expected} was expected."
 
 
-def nonsense(*, call: HttpCall, found: str, expected: str) -> str:
+def nonsense(*, call: HttpCall, found: str, expected: str, engine: str) -> str:
     """Say that the reply to a call is not what this engine says."""
-    return f"{_name(call)} answered {found} where {expected} was expected. Is the endpoint really an Ollama server?"
+    return f"{_name(call)} answered {found} where {expected} was expected. Is the endpoint really {engine}?"
+
+
+def key_wanted(*, call: HttpCall, status: int) -> str:
+    """Say that an engine answers only who has a key."""
+    return (
+        f"{_name(call)} wants an API key (HTTP {status}), and Kubemoot sends none: "
+        "start the engine without one, where only Kubemoot reaches it."
+    )
+
+
+def still_starting(*, call: HttpCall) -> str:
+    """Say that an engine has not loaded the model yet that it was started with."""
+    return f"{_name(call)}: the engine is still loading its model (HTTP 503)."
+
+
+def asleep() -> str:
+    """Say that an engine has put its model out of the GPU."""
+    return "The engine is asleep: its model is not in the GPU. Nothing is placed here until POST /wake_up wakes it."
 
 
 def no_such_model(*, call: HttpCall, model: str) -> str:
@@ -46,9 +63,22 @@ def step_status(*, call: HttpCall, model: str, status: int) -> str:
     return f"{_name(call)} for {model} answered HTTP {status}. The engine's own log says why."
 
 
-def not_driven(*, kind: EngineKind) -> str:
-    """Say that an engine is known but cannot be driven."""
-    return f"This engine cannot be driven yet: {kind.value}. Nothing is placed here. Ollama servers are driven today."
+def evicts_by_itself(*, most: int, models: int) -> str:
+    """Say that a router decides by itself which models stay in memory."""
+    return (
+        f"This router keeps at most {most} of its {models} models in memory, and puts others out by itself. "
+        "Start it with --models-max 0: Kubemoot sees to the memory."
+    )
+
+
+def loads_nothing(*, model: str) -> str:
+    """Say that an engine only serves what it was started with."""
+    return f"This engine loads nothing when told to: start it with {model}."
+
+
+def load_given_up(*, model: str) -> str:
+    """Say that an engine began to load a model and stopped."""
+    return f"The engine began to load {model} and gave up. Its own log says why."
 
 
 def still_resident(*, model: str, waited_s: float) -> str:

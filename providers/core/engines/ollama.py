@@ -10,9 +10,9 @@ from typing import Any
 from providers.core.engines import messages
 from providers.core.engines.base import (
     PROBE_TIMEOUT_S,
-    FailureKind,
     HttpCall,
     HttpReply,
+    Loader,
     ProbeFailure,
     StepDone,
     StepFailed,
@@ -22,6 +22,7 @@ from providers.core.engines.base import (
 )
 from providers.core.engines.json_reading import Nonsense, read_object
 from providers.core.engines.ollama_listing import parse_available, parse_loaded, with_aliases
+from providers.core.engines.replies import ReplyReader
 from providers.core.types import LoadedCopy, Observation
 
 KEEP_FOR_EVER = -1
@@ -31,15 +32,23 @@ VERSION = HttpCall(method="GET", path="/api/version", timeout_s=PROBE_TIMEOUT_S)
 RUNNING = HttpCall(method="GET", path="/api/ps", timeout_s=PROBE_TIMEOUT_S)
 ON_DISK = HttpCall(method="GET", path="/api/tags", timeout_s=PROBE_TIMEOUT_S)
 
-EXPECTED = {
-    VERSION.path: 'an object with the text "version"',
-    RUNNING.path: 'an object with the list "models" of what is in memory',
-    ON_DISK.path: 'an object with the list "models" of what is on disk',
-}
+READER = ReplyReader(
+    engine="an Ollama server",
+    expected={
+        VERSION.path: 'an object with the text "version"',
+        RUNNING.path: 'an object with the list "models" of what is in memory',
+        ON_DISK.path: 'an object with the list "models" of what is on disk',
+    },
+)
 
 
 class OllamaEngine:
     """The codec for Ollama and everything that speaks its wire."""
+
+    @property
+    def loader(self) -> Loader:
+        """Give itself: it loads and unloads when told to."""
+        return self
 
     def probe_calls(self) -> tuple[HttpCall, ...]:
         """List the three calls that observe a server; none of them can start a load or a generation."""
@@ -55,7 +64,7 @@ class OllamaEngine:
         loaded: tuple[LoadedCopy, ...] = ()
         available = None
         for call, reply in zip(self.probe_calls(), replies, strict=False):
-            body = _read(call=call, reply=reply, may_be_missing=call is not RUNNING)
+            body = READER.read(call=call, reply=reply, may_be_missing=call is not RUNNING)
             if isinstance(body, ProbeFailure):
                 return body
             if body is None:
@@ -68,7 +77,7 @@ class OllamaEngine:
                 else:
                     available = parse_available(body)
             except Nonsense as found:
-                return _nonsense(call=call, found=str(found))
+                return READER.nonsense(call=call, found=str(found))
         return Observation(loaded=with_aliases(loaded, available), available=available, version=version)
 
     def residents_call(self) -> HttpCall:
@@ -77,14 +86,18 @@ class OllamaEngine:
 
     def parse_residents(self, *, reply: HttpReply, now: float) -> tuple[LoadedCopy, ...] | ProbeFailure:
         """Read what is in memory now. A model that is still loading is listed too: listed is not yet ready."""
-        body = _read(call=RUNNING, reply=reply, may_be_missing=False)
+        body = READER.read(call=RUNNING, reply=reply)
         if isinstance(body, ProbeFailure):
             return body
         assert body is not None
         try:
             return parse_loaded(body, now=now)
         except Nonsense as found:
-            return _nonsense(call=RUNNING, found=str(found))
+            return READER.nonsense(call=RUNNING, found=str(found))
+
+    def parse_coming(self, *, reply: HttpReply) -> None:  # noqa: ARG002 - the port's signature
+        """Say nothing: a model that is loading is listed as if it were there, and its load is answered at its end."""
+        return
 
     def load_calls(self, *, model: str, context_length: int | None, timeout_s: float) -> tuple[HttpCall, ...]:
         """List the ways to load a model for ever: an empty generation, else (it cannot generate) an empty embedding."""
@@ -143,31 +156,5 @@ def _confirmed(*, call: HttpCall, reply: HttpReply) -> StepOutcome:
         except Nonsense as nonsense:
             found = str(nonsense)
         if found:  # a failure after the status was sent can only come this way
-            return StepFailed(detail=messages.nonsense(call=call, found=found, expected="an object that says done"))
+            return StepFailed(detail=READER.told(call=call, found=found, expected="an object that says done"))
     return StepDone()
-
-
-def _read(*, call: HttpCall, reply: HttpReply, may_be_missing: bool) -> Any:
-    """Read one reply of a probe: an object, a failure, or None when the server is alive and does not say."""
-    if reply.trouble is not None:
-        kind = FailureKind.WRONG_ANSWER if reply.trouble is Trouble.TOO_LARGE else FailureKind.NO_ANSWER
-        return ProbeFailure(kind=kind, detail=messages.trouble(call=call, kind=reply.trouble))
-    status = reply.status or 0
-    if may_be_missing and 400 <= status < 500:
-        return None
-    if status != 200:
-        return ProbeFailure(
-            kind=FailureKind.WRONG_ANSWER,
-            detail=messages.wrong_status(call=call, status=status, expected=EXPECTED[call.path]),
-        )
-    try:
-        return read_object(reply.body)
-    except Nonsense as found:
-        return _nonsense(call=call, found=str(found))
-
-
-def _nonsense(*, call: HttpCall, found: str) -> ProbeFailure:
-    return ProbeFailure(
-        kind=FailureKind.WRONG_ANSWER,
-        detail=messages.nonsense(call=call, found=found, expected=EXPECTED[call.path]),
-    )

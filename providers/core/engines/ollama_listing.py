@@ -28,7 +28,7 @@ def parse_loaded(body: JsonObject, *, now: float) -> tuple[LoadedCopy, ...]:
     for entry in _models(body):
         copy = _loaded_copy(entry, now=now)
         known = copies.get(copy.model)
-        if known is None or known.footprint_mib < copy.footprint_mib:
+        if known is None or (known.footprint_mib or 0) < (copy.footprint_mib or 0):
             copies[copy.model] = copy
     return tuple(copies.values())
 

@@ -11,7 +11,7 @@ from providers.core.types import EngineKind
 class Usual:
     """An engine's usual port, the path that tells it from others, and the path that lists its models.
 
-    `is_it` and `models_of` read decoded JSON; whatever they stumble over is the answer of some other program.
+    `is_it`, `models_of` and `slots_of` read decoded JSON; whatever they stumble over is the answer of another program.
     """
 
     kind: EngineKind
@@ -21,6 +21,7 @@ class Usual:
     is_it: Callable[[Any], bool]
     models_path: str
     models_of: Callable[[Any], list[str]]
+    slots_of: Callable[[Any], int | None] = lambda _: None
 
 
 def _ollama_models(answer: Any) -> list[str]:
@@ -46,9 +47,10 @@ USUAL = (
         title="llama.cpp",
         port=8080,
         path="/props",
-        is_it=lambda answer: "total_slots" in answer,
+        is_it=lambda answer: "total_slots" in answer or answer["role"] == "router",
         models_path="/v1/models",
         models_of=_openai_models,
+        slots_of=lambda answer: int(answer["total_slots"]) if "total_slots" in answer else None,
     ),
     Usual(
         kind=EngineKind.VLLM,

@@ -9,7 +9,6 @@ from providers.core.types import Observation
 GOOD = Observation(loaded=(), available=())
 SILENT = ProbeFailure(kind=FailureKind.NO_ANSWER, detail="nothing accepts connections there")
 WRONG = ProbeFailure(kind=FailureKind.WRONG_ANSWER, detail="a page that is not JSON")
-FOREIGN = ProbeFailure(kind=FailureKind.NOT_DRIVEN, detail="cannot be driven yet")
 HUNG = LoadHung(detail="loads do not finish")
 FINISHED = LoadFinished()
 
@@ -55,10 +54,6 @@ CASES = {
         ((0.0, GOOD), (10.0, SILENT), (20.0, SILENT), (30.0, GOOD)),
         Health(phase=HealthPhase.READY, since=30.0, probed_at=30.0),
     ),
-    "an engine that cannot be driven is failing and says so": (
-        ((0.0, FOREIGN),),
-        Health(phase=HealthPhase.FAILING, since=0.0, detail=FOREIGN.detail, probed_at=0.0),
-    ),
     "a hung load degrades it": (
         ((0.0, GOOD), (90.0, HUNG)),
         Health(phase=HealthPhase.DEGRADED, since=90.0, detail=HUNG.detail, probed_at=0.0),
@@ -103,7 +98,7 @@ def test_a_server_whose_loads_hang_still_serves_what_is_resident():
     assert after((0.0, GOOD), (90.0, HUNG)).is_ready
 
 
-EVENTS = st.sampled_from([GOOD, SILENT, WRONG, FOREIGN, HUNG, FINISHED])
+EVENTS = st.sampled_from([GOOD, SILENT, WRONG, HUNG, FINISHED])
 
 
 @settings(deadline=None)

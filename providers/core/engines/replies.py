@@ -1,0 +1,49 @@
+"""Reading the replies to a probe's questions, whichever engine they come from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from providers.core.engines import messages
+from providers.core.engines.base import FailureKind, HttpCall, HttpReply, ProbeFailure, Trouble
+from providers.core.engines.json_reading import JsonObject, Nonsense, read_object
+
+WANTS_KEY = (401, 403)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyReader:
+    """Reads what one kind of engine answers. `engine` is what people call it, `expected` what each path answers."""
+
+    engine: str
+    expected: Mapping[str, str]
+
+    def read(
+        self, *, call: HttpCall, reply: HttpReply, may_be_missing: bool = False
+    ) -> JsonObject | ProbeFailure | None:
+        """Read one reply: an object, a failure, or None when the server is alive and does not say."""
+        if reply.trouble is not None:
+            kind = FailureKind.WRONG_ANSWER if reply.trouble is Trouble.TOO_LARGE else FailureKind.NO_ANSWER
+            return ProbeFailure(kind=kind, detail=messages.trouble(call=call, kind=reply.trouble))
+        status = reply.status or 0
+        if may_be_missing and 400 <= status < 500:
+            return None
+        if status in WANTS_KEY:
+            return _wrong(messages.key_wanted(call=call, status=status))
+        if status != 200:
+            return _wrong(messages.wrong_status(call=call, status=status, expected=self.expected[call.path]))
+        try:
+            return read_object(reply.body)
+        except Nonsense as found:
+            return self.nonsense(call=call, found=str(found))
+
+    def nonsense(self, *, call: HttpCall, found: str) -> ProbeFailure:
+        """Say that a reply is not what this engine answers."""
+        return _wrong(self.told(call=call, found=found, expected=self.expected[call.path]))
+
+    def told(self, *, call: HttpCall, found: str, expected: str) -> str:
+        """Say so in a sentence."""
+        return messages.nonsense(call=call, found=found, expected=expected, engine=self.engine)
+
+
+def _wrong(detail: str) -> ProbeFailure:
+    return ProbeFailure(kind=FailureKind.WRONG_ANSWER, detail=detail)

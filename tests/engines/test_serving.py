@@ -1,0 +1,87 @@
+"""Engines that serve what they were started with: what vLLM and other servers of OpenAI's API say about themselves."""
+
+import json
+
+import pytest
+
+from providers.core.engines import ENGINES
+from providers.core.engines.base import FailureKind, HttpReply, ProbeFailure
+from providers.core.types import AvailableModel, EngineKind, LoadedCopy, Observation
+
+VLLM, OPENAI = ENGINES[EngineKind.VLLM], ENGINES[EngineKind.OPENAI]
+MISSING = HttpReply(status=404)
+
+
+def ok(body):
+    return HttpReply(status=200, body=json.dumps(body).encode())
+
+
+def served(name, *, root=None, parent=None, context=8192):
+    return {"id": name, "root": root or name, "parent": parent, "max_model_len": context, "owned_by": "vllm"}
+
+
+def vllm(*models, version=MISSING, sleeping=MISSING):
+    return VLLM.parse_probe(replies=(ok({"data": list(models)}), version, sleeping), now=0.0)
+
+
+def test_what_vllm_lists_is_in_memory_with_its_context():
+    seen = vllm(served("Qwen/Qwen3-8B"), version=ok({"version": "0.11.0"}), sleeping=ok({"is_sleeping": False}))
+
+    assert seen == Observation(
+        loaded=(LoadedCopy(model="Qwen/Qwen3-8B", footprint_mib=None, context_length=8192),),
+        available=(AvailableModel(model="Qwen/Qwen3-8B"),),
+        version="0.11.0",
+    )
+
+
+def test_several_names_of_the_same_weights_are_one_copy_and_an_adapter_is_its_own():
+    seen = vllm(
+        served("chat", root="/models/qwen"),
+        served("fast", root="/models/qwen"),
+        served("sql", root="/adapters/sql", parent="chat"),
+    )
+
+    assert [(copy.model, copy.aliases) for copy in seen.loaded] == [("chat", ("fast",)), ("sql", ())]
+    assert [model.model for model in seen.available] == ["chat", "fast", "sql"]
+
+
+def test_a_server_that_sleeps_serves_nobody_however_green_the_rest_is():
+    assert vllm(served("m"), sleeping=ok({"is_sleeping": True})) == ProbeFailure(
+        kind=FailureKind.WRONG_ANSWER,
+        detail="The engine is asleep: its model is not in the GPU. "
+        "Nothing is placed here until POST /wake_up wakes it.",
+    )
+
+
+def test_a_server_that_says_neither_version_nor_sleep_is_alive():
+    assert isinstance(vllm(served("m")), Observation)
+
+
+def test_any_other_server_of_that_api_need_only_list_its_models():
+    assert len(OPENAI.probe_calls()) == 1
+    assert OPENAI.parse_probe(replies=(ok({"object": "list", "data": [{"id": "m"}]}),), now=0.0) == Observation(
+        loaded=(LoadedCopy(model="m", footprint_mib=None),), available=(AvailableModel(model="m"),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("engine", "called"), [(VLLM, "a vLLM server"), (OPENAI, "a server with OpenAI's API")], ids=["vllm", "openai"]
+)
+def test_nonsense_names_the_engine_that_was_expected(engine, called):
+    reply = ok({"models": []})
+
+    failure = engine.parse_probe(replies=(reply,), now=0.0)
+
+    assert failure.detail == (
+        'GET /v1/models answered an object without "data" where an object with the list "data" of its models was '
+        f"expected. Is the endpoint really {called}?"
+    )
+    assert engine.parse_residents(reply=reply, now=0.0) == failure
+
+
+def test_none_of_them_loads_anything():
+    assert (VLLM.loader, OPENAI.loader) == (None, None)
+
+
+def test_every_kind_has_its_engine():
+    assert set(ENGINES) == set(EngineKind)
