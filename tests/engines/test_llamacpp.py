@@ -62,6 +62,16 @@ def test_a_router_tells_of_each_model_whether_it_is_there(recorded):
     )
 
 
+def test_a_model_that_somebody_has_put_out_has_not_failed():
+    """C21: a router says of each process that it ended that it failed, also where it was told to end it."""
+    ended = {"value": "unloaded", "failed": True, "exit_code": 1}
+    models = ok({"data": [{"id": "qwen3-8b", "status": ended}]})
+
+    seen = probe(props=ok(ROUTER), models=models)
+
+    assert (seen.loaded, [model.model for model in seen.available]) == ((), ["qwen3-8b"])
+
+
 STATES = {
     "loaded": True,
     "sleeping": True,  # it wakes by itself for the next call

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from providers.core.engines import ENGINES
-from providers.core.engines.base import FailureKind, HttpReply, ProbeFailure
+from providers.core.engines.base import FailureKind, HttpReply, ProbeFailure, Trouble
 from providers.core.types import AvailableModel, EngineKind, LoadedCopy, Observation
 
 VLLM, OPENAI = ENGINES[EngineKind.VLLM], ENGINES[EngineKind.OPENAI]
@@ -16,12 +16,15 @@ def ok(body):
     return HttpReply(status=200, body=json.dumps(body).encode())
 
 
+WELL = HttpReply(status=200)
+
+
 def served(name, *, root=None, parent=None, context=8192):
     return {"id": name, "root": root or name, "parent": parent, "max_model_len": context, "owned_by": "vllm"}
 
 
-def vllm(*models, version=MISSING, sleeping=MISSING):
-    return VLLM.parse_probe(replies=(ok({"data": list(models)}), version, sleeping), now=0.0)
+def vllm(*models, health=WELL, version=MISSING, sleeping=MISSING):
+    return VLLM.parse_probe(replies=(health, ok({"data": list(models)}), version, sleeping), now=0.0)
 
 
 def test_what_vllm_lists_is_in_memory_with_its_context():
@@ -34,18 +37,45 @@ def test_what_vllm_lists_is_in_memory_with_its_context():
     )
 
 
-def test_several_names_of_the_same_weights_are_one_copy_and_an_adapter_is_its_own():
+def test_names_of_the_same_weights_and_adapters_on_them_are_one_copy_that_is_found_under_each():
+    """C18: counted apart, they would take the memory of the weights three times, and thrice the slots."""
     seen = vllm(
-        served("chat", root="/models/qwen"),
-        served("fast", root="/models/qwen"),
-        served("sql", root="/adapters/sql", parent="chat"),
+        served("qwen3-32b", root="Qwen/Qwen3-32B", context=32768),
+        served("prod-chat", root="Qwen/Qwen3-32B", context=32768),
+        served("sql-lora", root="/adapters/sql", parent="qwen3-32b", context=None),
     )
 
-    assert [(copy.model, copy.aliases) for copy in seen.loaded] == [("chat", ("fast",)), ("sql", ())]
-    assert [model.model for model in seen.available] == ["chat", "fast", "sql"]
+    assert seen.loaded == (
+        LoadedCopy(model="qwen3-32b", footprint_mib=None, context_length=32768, aliases=("prod-chat", "sql-lora")),
+    )
+    assert [model.model for model in seen.available] == ["qwen3-32b", "prod-chat", "sql-lora"]
+
+
+def test_other_weights_are_another_copy():
+    seen = vllm(served("a"), served("b"), served("tuned", root="/adapters/t", parent="b"))
+
+    assert [(copy.model, copy.aliases) for copy in seen.loaded] == [("a", ()), ("b", ("tuned",))]
+
+
+STARTING = {
+    "nothing listens yet": (HttpReply(trouble=Trouble.REFUSED), FailureKind.NO_ANSWER),
+    "it lists its models and is not well": (HttpReply(status=503), FailureKind.WRONG_ANSWER),
+}
+
+
+@pytest.mark.parametrize("how", STARTING)
+def test_a_server_that_starts_serves_nobody_though_it_lists_its_models(how):
+    """C15: calls that were sent meanwhile failed."""
+    health, kind = STARTING[how]
+
+    failure = vllm(served("m"), health=health)
+
+    assert failure.kind is kind
+    assert failure.detail.startswith("GET /health")
 
 
 def test_a_server_that_sleeps_serves_nobody_however_green_the_rest_is():
+    """C19: to a call it would answer late, or not at all."""
     assert vllm(served("m"), sleeping=ok({"is_sleeping": True})) == ProbeFailure(
         kind=FailureKind.WRONG_ANSWER,
         detail="The engine is asleep: its model is not in the GPU. "
@@ -70,7 +100,7 @@ def test_any_other_server_of_that_api_need_only_list_its_models():
 def test_nonsense_names_the_engine_that_was_expected(engine, called):
     reply = ok({"models": []})
 
-    failure = engine.parse_probe(replies=(reply,), now=0.0)
+    failure = engine.parse_probe(replies=[reply] * len(engine.probe_calls()), now=0.0)
 
     assert failure.detail == (
         'GET /v1/models answered an object without "data" where an object with the list "data" of its models was '

@@ -48,6 +48,7 @@ async def test_a_victim_is_reported_once_the_list_has_it_out_and_only_then_the_l
 
 
 async def test_a_load_that_somebody_else_has_begun_is_waited_for():
+    """C20."""
     engine = router({"new": "loading"}, {"new": "loading"}, {"new": "loaded"})
     engine.answers["load"] = [HttpReply(status=400)]
 

@@ -43,6 +43,11 @@ def still_starting(*, call: HttpCall) -> str:
     return f"{_name(call)}: the engine is still loading its model (HTTP 503)."
 
 
+def not_well(*, call: HttpCall) -> str:
+    """Say that an engine is not ready to serve what it lists."""
+    return f"{_name(call)} answered HTTP 503: the engine is still starting, or what runs its model has died."
+
+
 def asleep() -> str:
     """Say that an engine has put its model out of the GPU."""
     return "The engine is asleep: its model is not in the GPU. Nothing is placed here until POST /wake_up wakes it."
