@@ -14,6 +14,7 @@ from kubemoot_web.access.keys import key_principal, presented_key
 from kubemoot_web.access.limits import capped, may_name, may_speak_for
 from kubemoot_web.access.principal import Forbidden, Principal
 from kubemoot_web.gateway.asking import BadAsk, estimated_tokens, read_asked
+from kubemoot_web.gateway.describing import described
 from kubemoot_web.gateway.dialects import ROUTES, Dialect, Operation, Route, dialect_of, tidied
 from kubemoot_web.gateway.errors import INSIDE, error_answer
 from kubemoot_web.gateway.json_edit import Document, NotAnObject
@@ -231,7 +232,7 @@ async def _list(path: str, principal: Principal, line: Line) -> bool:
 
 
 async def _show(principal: Principal, line: Line) -> None:
-    """Pass on what an engine says of a model; of an agent, what one says of the model it prefers."""
+    """Describe a model; of an agent, the model that it prefers."""
     try:
         fields = Document(await line.body(limit=MOST_OF_A_QUESTION)).fields
     except NotAnObject as error:
@@ -242,7 +243,7 @@ async def _show(principal: Principal, line: Line) -> None:
     rt = await bootstrap.runtime()
     wanted = wanted_of(caller=_caller(principal), model=name, wishes=wishes_of(line.headers), prompt_tokens=None)
     call = await _owned_call(rt, principal, await _known(rt, wanted))
-    body = await rt.shown.show(replica=rt.ledger.replica, model=call.candidates[0].model)
+    body = await described(rt=rt, model=call.candidates[0].model)
     if body is None:
         raise NoSuchModel(f'model "{name}" not found: no server that answers now has it.')
     await line.answer(200, [(b"content-type", b"application/json")], body)

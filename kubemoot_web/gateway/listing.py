@@ -16,6 +16,8 @@ from scheduler.core.ledger import ServerRecord
 from scheduler.core.types import LoadUnderWay
 
 OWNER = "kubemoot"
+ARCHITECTURE = "unknown"
+"""Clients look for a model's context length under the name of its architecture."""
 LAST_RESORT_VERSION = "0.12.0"
 """Where no engine said its own: clients switch features off for one that is missing or very low."""
 FAR_AHEAD = "2100-01-01T00:00:00.000000+00:00"
@@ -132,9 +134,38 @@ def ollama_ps(listed: Collection[Listed]) -> dict[str, Any]:
 
 
 def ollama_version(servers: Collection[ServerRecord]) -> dict[str, str]:
-    """Give the lowest version of the engines: what a client may rely on wherever its call runs."""
-    versions = [server.seen.version for server in servers if server.seen.ready and server.seen.version]
+    """Give the lowest version of the Ollama servers: what a client may rely on wherever its call runs."""
+    versions = [
+        server.seen.version
+        for server in servers
+        if server.seen.ready and server.seen.version and server.config.kind == EngineKind.OLLAMA
+    ]
     return {"version": min(versions, key=_parts, default=LAST_RESORT_VERSION)}
+
+
+def ollama_show(*, servers: Collection[ServerRecord], model: str) -> dict[str, Any] | None:
+    """Describe a model that only engines have which are not asked such a thing; None where none that is ready has it.
+
+    What the model can do is not known here: its engine refuses in words of its own what it cannot.
+    """
+    others = (server for server in servers if server.seen.ready and server.config.kind != EngineKind.OLLAMA)
+    having = [server for server in others if _has(server, model)]
+    if not having:
+        return None
+    copies = (copy for server in having for copy in server.seen.residents if model in copy.names)
+    context = next((copy.context_length for copy in copies if copy.context_length), None)
+    return {
+        "details": _details(),
+        "model_info": {"general.architecture": ARCHITECTURE}
+        | ({} if context is None else {f"{ARCHITECTURE}.context_length": context}),
+        "capabilities": ["completion", "tools"],
+        "parameters": "",
+        "template": "",
+    }
+
+
+def _has(server: ServerRecord, model: str) -> bool:
+    return model in (server.seen.models or ()) or any(model in copy.names for copy in server.seen.residents)
 
 
 def _ollama_model(one: Listed) -> dict[str, Any]:
@@ -146,16 +177,20 @@ def _ollama_model(one: Listed) -> dict[str, Any]:
         "modified_at": LONG_AGO,
         "size": (one.size_mib or 0) * MIB,
         "digest": hashlib.sha256(one.name.encode()).hexdigest(),
-        "details": {
-            "parent_model": "",
-            "format": "gguf",
-            "family": "",
-            "families": [],
-            "parameter_size": "",
-            "quantization_level": "",
-        },
+        "details": _details(),
         "status": one.status,
         "servers": list(one.servers),
+    }
+
+
+def _details() -> dict[str, Any]:
+    return {
+        "parent_model": "",
+        "format": "gguf",
+        "family": "",
+        "families": [],
+        "parameter_size": "",
+        "quantization_level": "",
     }
 
 

@@ -1,9 +1,13 @@
-"""What an engine says of a model: asked once, remembered for a while, and never by a call that could load it."""
+"""What Ollama says of a model: asked once, remembered for a while, and never by a call that could load it.
+
+Other engines have no such question.
+"""
 
 import time
 from collections.abc import Callable, Iterator
 
 from providers.core.engines.base import HttpCall
+from providers.core.types import EngineKind
 from providers.ports import EngineApi
 from scheduler.core.ledger import ServerRecord
 from scheduler.core.replica import Replica
@@ -24,7 +28,7 @@ class ShownModels:
         self._known: dict[tuple[str, str], tuple[float, bytes]] = {}
 
     async def show(self, *, replica: Replica, model: str) -> bytes | None:
-        """Give the engine's own words, JSON; None where no server that answers has the model."""
+        """Give the engine's own words, JSON; None where no server that could be asked has the model."""
         for server in _having(replica, model):
             key = (server.config.endpoint, model)
             until, body = self._known.get(key, (0.0, b""))
@@ -41,8 +45,12 @@ class ShownModels:
 
 
 def _having(replica: Replica, model: str) -> Iterator[ServerRecord]:
-    """List the ready servers that have a model, those that have it in memory first."""
-    ready = [server for _, server in sorted(replica.servers.items()) if server.seen.ready]
+    """List the ready servers to ask that have a model, those that have it in memory first."""
+    ready = [
+        server
+        for _, server in sorted(replica.servers.items())
+        if server.seen.ready and server.config.kind == EngineKind.OLLAMA
+    ]
     warm = [server for server in ready if any(model in copy.names for copy in server.seen.residents)]
     yield from warm
     yield from (s for s in ready if s not in warm and (s.seen.models is None or model in s.seen.models))

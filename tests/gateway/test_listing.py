@@ -10,6 +10,7 @@ from kubemoot_web.gateway.listing import (
     listed_models,
     listed_one,
     ollama_ps,
+    ollama_show,
     ollama_tags,
     ollama_version,
     openai_list,
@@ -19,10 +20,10 @@ from scheduler.core.resident import Resident
 from scheduler.core.types import LoadUnderWay
 
 
-def server(name: str, **seen: object) -> ServerRecord:
+def server(name: str, *, kind: str = "ollama", ready: bool = True, **seen: object) -> ServerRecord:
     """Make a server that said something of itself."""
-    config = ServerConfig(name=name, kind="ollama", endpoint=f"http://{name}")
-    return ServerRecord(config=config, seen=ServerSeen(ready=True, **seen))  # type: ignore[arg-type]
+    config = ServerConfig(name=name, kind=kind, endpoint=f"http://{name}")
+    return ServerRecord(config=config, seen=ServerSeen(ready=ready, **seen))  # type: ignore[arg-type]
 
 
 SERVERS = {
@@ -129,3 +130,28 @@ def test_in_memory_is_what_is_loaded_until_a_date_that_clients_can_read():
 def test_the_version_is_the_lowest_of_those_that_answer_by_number_and_not_by_letter():
     assert ollama_version(SERVERS.values()) == {"version": "0.12.9"}
     assert ollama_version(()) == {"version": "0.12.0"}
+
+
+def test_versions_of_other_engines_are_none_of_ollamas():
+    """A client of Ollama would take a build's number for a very old version."""
+    others = (server("cpp", kind="llamacpp", version="b1-7e4c0a9"), server("vllm", kind="vllm", version="0.11.0"))
+
+    assert ollama_version((*SERVERS.values(), *others)) == {"version": "0.12.9"}
+    assert ollama_version(others) == {"version": "0.12.0"}
+
+
+def test_a_model_of_an_engine_that_cannot_describe_it_is_described_by_what_is_known():
+    """Clients of Ollama ask before they call, and look for the context length."""
+    warm = Resident(model="m", footprint_mib=None, context_length=4096, aliases=("n",))
+    servers = (
+        server("one", kind="vllm", ready=False, models=("gone",)),
+        server("two", kind="llamacpp", models=("m", "cold"), residents=(warm,)),
+    )
+
+    shown = {model: ollama_show(servers=servers, model=model) for model in ("m", "n", "cold", "gone", "nobody's")}
+
+    length = {"general.architecture": "unknown", "unknown.context_length": 4096}
+    assert [shown[model]["model_info"] for model in ("m", "n")] == [length, length]
+    assert shown["cold"]["model_info"] == {"general.architecture": "unknown"}
+    assert shown["m"]["capabilities"] == ["completion", "tools"]
+    assert (shown["gone"], shown["nobody's"]) == (None, None)
