@@ -11,6 +11,7 @@ from dataclasses import fields
 
 from providers.simulator.catalog import canonical, parse_models
 from providers.simulator.engine import EngineConfig
+from providers.simulator.kinds import ServerKind
 from providers.simulator.server import HOST, SimulatedServer
 
 PR_SET_PDEATHSIG = 1
@@ -70,16 +71,18 @@ async def _preload(server: SimulatedServer, names: Sequence[str]) -> None:
     for name in names:
         model = server.engine.config.models[name]
         if model.footprint_mib <= server.engine.free_mib:
-            async with server.engine.hold(model=model, num_ctx=None, keep_alive_s=-1):
-                pass
+            await server.engine.load(model=model)
 
 
 def _servers(arguments: argparse.Namespace) -> list[SimulatedServer]:
+    kind = ServerKind(arguments.kind)
     models = parse_models(arguments.models)
     tuning = {name: getattr(arguments, name) for name in (*RATES, *COUNTS) if getattr(arguments, name) is not None}
     places = [_place(text) for text in arguments.server] or [(arguments.port, arguments.memory_mib)]
     return [
-        SimulatedServer(config=EngineConfig(memory_mib=memory, models=models, **tuning), host=arguments.host, port=port)
+        SimulatedServer(
+            config=EngineConfig(kind=kind, memory_mib=memory, models=models, **tuning), host=arguments.host, port=port
+        )
         for port, memory in places
     ]
 
@@ -100,7 +103,10 @@ def _place(text: str) -> tuple[int, int]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m providers.simulator", description="Simulated Ollama servers.")
+    parser = argparse.ArgumentParser(prog="python -m providers.simulator", description="Simulated model servers.")
+    parser.add_argument(
+        "--kind", choices=[kind.value for kind in ServerKind], default=ServerKind.OLLAMA.value, help="what they speak"
+    )
     parser.add_argument("--host", default=HOST)
     parser.add_argument("--port", type=int, default=0, help="0 lets the system choose")
     parser.add_argument("--memory-mib", type=int, default=32768)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from providers.simulator import wire
+from providers.simulator.accents import Accent
 from providers.simulator.catalog import SimulatedModel
 from providers.simulator.engine import SimulatedEngine
 
@@ -53,12 +54,13 @@ def asked_natively(engine: SimulatedEngine, body: dict[str, Any]) -> Asked:
     )
 
 
-def asked_openai(engine: SimulatedEngine, body: dict[str, Any]) -> Asked:
+def asked_openai(engine: SimulatedEngine, body: dict[str, Any], accent: Accent) -> Asked:
     """Read a request in OpenAI's dialect: it has no place for a context size, so that the default one is used."""
     wanted = body.get("response_format")
+    model, name = accent.named(engine, body)
     return Asked(
-        model=generator(engine, body),
-        name=wire.name_in(body),
+        model=_writing(model, unable=accent.unable),
+        name=name,
         num_ctx=None,
         keep_alive=None,
         prompt_tokens=wire.tokens_in(body),
@@ -66,7 +68,7 @@ def asked_openai(engine: SimulatedEngine, body: dict[str, Any]) -> Asked:
         streams=body.get("stream") is True,
         tool=_tool_wanted(body),
         is_json=isinstance(wanted, dict) and wanted.get("type") in ("json_object", "json_schema"),
-        thinks=body.get("reasoning_effort") not in (None, "none"),
+        thinks=_thinks(body, accent),
     )
 
 
@@ -76,10 +78,23 @@ def generator(engine: SimulatedEngine, body: dict[str, Any]) -> SimulatedModel:
     Raises:
         WireError: there is no such model, or it only embeds.
     """
-    model = wire.find_model(engine, body)
+    return _writing(wire.find_model(engine, body), unable=400)
+
+
+def _writing(model: SimulatedModel, *, unable: int) -> SimulatedModel:
     if not model.can_generate:
-        raise wire.WireError(400, f'"{model.name}" does not support generate')
+        raise wire.WireError(unable, f'"{model.name}" does not support generate')
     return model
+
+
+def _thinks(body: dict[str, Any], accent: Accent) -> bool:
+    arguments = body.get("chat_template_kwargs") if accent.reads_template_arguments else None
+    if not isinstance(arguments, dict | None):
+        raise wire.WireError(400, "chat_template_kwargs is not an object")
+    wanted = (arguments or {}).get("enable_thinking")
+    if not isinstance(wanted, bool | None):
+        raise wire.WireError(400, "enable_thinking in chat_template_kwargs is not a boolean")
+    return body.get("reasoning_effort") not in (None, "none") if wanted is None else wanted
 
 
 def _count(engine: SimulatedEngine, wanted: object) -> int:

@@ -1,6 +1,7 @@
 """The models a simulated engine has on its disk, and what they take in memory."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from providers.core.model_names import DEFAULT_TAG, normalise
@@ -46,6 +47,14 @@ class SimulatedModel:
 def canonical(name: str) -> str:
     """Give the one spelling of a model's name."""
     return normalise(kind=EngineKind.OLLAMA, name=name)
+
+
+def by_weights(models: Mapping[str, SimulatedModel]) -> dict[str, list[SimulatedModel]]:
+    """Put the tags of the same weights together, by their digest, in the order of the catalog."""
+    found: dict[str, list[SimulatedModel]] = {}
+    for model in models.values():
+        found.setdefault(model.digest, []).append(model)
+    return found
 
 
 def parse_models(text: str) -> dict[str, SimulatedModel]:

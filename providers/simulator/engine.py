@@ -1,17 +1,21 @@
 """The inside of a simulated engine: what is in its memory, who holds it, what it does when memory is short.
 
-Like the real one it loads one model at a time, reloads a model for another context, keeps a model for its keep-alive
-after the last call, and makes room by itself for a model that does not fit: exactly what nobody should make it do.
+As Ollama it loads one model at a time, reloads a model for another context, keeps a model for its keep-alive after the
+last call, and makes room by itself for a model that does not fit: exactly what nobody should make it do.
+As a server of another kind it loads nothing by itself and evicts nothing: calls for what is not there are refused, and
+a load that does not fit fails.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from providers.simulator.catalog import SimulatedModel
+from providers.simulator.copies import Copy
 from providers.simulator.faults import Faults
 from providers.simulator.journal import Journal
+from providers.simulator.kinds import ServerKind
 
 
 class QueueFull(Exception):
@@ -22,9 +26,21 @@ class LoadBroke(Exception):
     """A load ended without the model."""
 
 
+class NotLoaded(Exception):
+    """A call came for a model that is not in memory, to an engine that does not load by itself."""
+
+    def __init__(self, *, is_loading: bool) -> None:
+        """Keep whether it is about to be there."""
+        super().__init__()
+        self.is_loading = is_loading
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
-    """What the machine can do. `speed` makes loads and answers so many times faster; keep-alives stay as written."""
+    """What the machine can do. `speed` makes loads and answers so many times faster; keep-alives stay as written.
+
+    `context_length` is what one slot has; at Ollama a call may ask for another.
+    """
 
     memory_mib: int
     models: dict[str, SimulatedModel]
@@ -39,29 +55,7 @@ class EngineConfig:
     context_length: int = 4096
     version: str = "0.12.0"
     speed: float = 1.0
-
-
-@dataclass(eq=False, slots=True, kw_only=True)
-class Copy:
-    """One model in memory, from the start of its load until its memory is free again."""
-
-    model: SimulatedModel
-    num_ctx: int
-    vram_mib: int
-    slots: asyncio.Semaphore
-    keep_alive_s: float = 300.0
-    holders: int = 0
-    is_broken: bool = False
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
-    idle: asyncio.Event = field(default_factory=asyncio.Event)
-    idle_since: float = 0.0
-    expiry: asyncio.TimerHandle | None = None
-    departure: "asyncio.Task[None] | None" = None
-
-    @property
-    def host_mib(self) -> int:
-        """Give what runs from host memory because the card is too small."""
-        return self.model.footprint_mib - self.vram_mib
+    kind: ServerKind = ServerKind.OLLAMA
 
 
 class SimulatedEngine:
@@ -74,7 +68,8 @@ class SimulatedEngine:
         self.journal = Journal()
         self.copies: dict[str, Copy] = {}
         self.waiting = 0
-        self._loading = asyncio.Lock()
+        # Ollama loads one model after the other; the router starts a process for each at once.
+        self._loading = asyncio.Semaphore(1 if config.kind.loads_by_itself else max(1, len(config.models)))
         self._somebody_left = asyncio.Event()
 
     @property
@@ -98,15 +93,28 @@ class SimulatedEngine:
 
         Raises:
             LoadBroke: the load failed.
+            NotLoaded: it is not there, and this engine does not load by itself.
         """
-        wanted = num_ctx or self.config.context_length
-        copy = await self._settled_copy(model=model, num_ctx=wanted)
+        if self.config.kind.loads_by_itself:
+            copy = await self._settled_copy(model=model, num_ctx=num_ctx or self.config.context_length)
+        else:
+            copy = self._present_copy(model)
         if keep_alive_s is not None:
             copy.keep_alive_s = keep_alive_s
         try:
             yield copy
         finally:
             self._release(copy)
+
+    async def load(self, *, model: SimulatedModel) -> None:
+        """Bring a model into memory, to stay until it is told to go.
+
+        Raises:
+            LoadBroke: the load failed, or there is no room and this engine makes none by itself.
+        """
+        copy = await self._settled_copy(model=model, num_ctx=self.config.context_length)
+        copy.keep_alive_s = -1
+        self._release(copy)
 
     def enter_queue(self) -> None:
         """Count one more call that waits.
@@ -152,6 +160,14 @@ class SimulatedEngine:
                 return copy
             self._release(copy)  # whoever loaded it gave up: try for ourselves
 
+    def _present_copy(self, model: SimulatedModel) -> Copy:
+        copy = self.copies.get(model.digest)
+        if copy is None or copy.departure is not None or not copy.settled.is_set():
+            self.journal.not_loaded += 1
+            raise NotLoaded(is_loading=copy is not None and not copy.settled.is_set())
+        self._hold(copy)
+        return copy
+
     async def _bring_in(self, *, model: SimulatedModel, num_ctx: int) -> Copy:
         async with self._loading:
             copy = self.copies.get(model.digest)
@@ -162,8 +178,7 @@ class SimulatedEngine:
                     self.journal.reloads += 1
                     self.journal.note("reload", at=self.now(), model=model.name, numCtx=num_ctx)
                 await asyncio.shield(self._depart(copy))
-            vram = min(model.footprint_mib, self.config.memory_mib)
-            await self._make_room(vram)
+            vram = await self._make_room(model)
             copy = Copy(
                 model=model,
                 num_ctx=num_ctx,
@@ -193,8 +208,15 @@ class SimulatedEngine:
             copy.settled.set()
         self.journal.note("load_end", at=self.now(), model=name)
 
-    async def _make_room(self, needed_mib: int) -> None:
-        """Evict idle models until there is room, longest idle first; wait for busy ones when there are no idle ones."""
+    async def _make_room(self, model: SimulatedModel) -> int:
+        """Evict idle models until there is room, longest idle first; wait for busy ones when there are no idle ones.
+
+        Gives the memory of the card that the model is to take: the rest of one that is too large runs from the host's.
+        """
+        needed_mib = min(model.footprint_mib, self.config.memory_mib)
+        if self.free_mib < needed_mib and not self.config.kind.loads_by_itself:
+            self.journal.note("out_of_memory", at=self.now(), model=model.name)
+            raise LoadBroke
         while self.free_mib < needed_mib:
             idle = [c for c in self.copies.values() if c.holders == 0 and c.departure is None]
             if idle:
@@ -204,6 +226,7 @@ class SimulatedEngine:
                 self._depart(victim)
             self._somebody_left.clear()
             await self._somebody_left.wait()
+        return needed_mib
 
     def _hold(self, copy: Copy) -> None:
         copy.holders += 1

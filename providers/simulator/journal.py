@@ -9,7 +9,10 @@ MAX_EVENTS = 20_000
 
 @dataclass(slots=True, kw_only=True)
 class Journal:
-    """The events and counters of one engine. `in_flight` counts calls that arrived and did not end, queued ones too."""
+    """The events and counters of one engine. `in_flight` counts calls that arrived and did not end, queued ones too.
+
+    `not_loaded` counts calls for a model that was not in memory, at an engine that does not load by itself.
+    """
 
     events: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=MAX_EVENTS))
     in_flight: Counter[str] = field(default_factory=Counter)
@@ -19,6 +22,7 @@ class Journal:
     calls: int = 0
     self_evictions: int = 0
     reloads: int = 0
+    not_loaded: int = 0
 
     def note(self, event: str, *, at: float, model: str, **facts: Any) -> None:
         """Write down one event."""
@@ -47,4 +51,5 @@ class Journal:
             "tokens": dict(self.tokens),
             "selfEvictions": self.self_evictions,
             "reloads": self.reloads,
+            "notLoaded": self.not_loaded,
         }

@@ -105,6 +105,7 @@ class SimulatedServer:
             self._absence.cancel()
             await asyncio.gather(self._absence, return_exceptions=True)
         await self.stop_listening()
+        await self._app.close()
         self.engine.close()
 
     def _refuse(self, seconds: float) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from providers.simulator import wire
+from providers.simulator.accents import Accent
 from providers.simulator.asking import Asked, ToolCall
 from providers.simulator.sending import EVENTS, LINES
 
@@ -109,54 +110,72 @@ class OpenAIShape:
 
     kind = EVENTS
 
-    def __init__(self, *, asked: Asked, number: int, is_chat: bool, with_usage: bool) -> None:
+    def __init__(self, *, asked: Asked, accent: Accent, number: int, is_chat: bool, with_usage: bool) -> None:
         """Prepare the answer to a request; `with_usage` asks for the event without choices."""
         self._asked = asked
+        self._accent = accent
+        self._is_open = accent.opening is None or not is_chat
         self._is_chat = is_chat
         self._with_usage = with_usage
         self._id = f"{'chatcmpl' if is_chat else 'cmpl'}-{number}"
 
     def piece(self, piece: Piece) -> bytes:
         """Write one event; the call of a tool comes whole in one, its arguments as a text."""
-        return _event(self._chunk([self._choice("delta", piece, None)]))
+        event = _event(self._chunk([self._choice(self._delta(piece), None)]))
+        if self._is_open:
+            return event
+        self._is_open = True
+        opening = {"index": 0, "delta": self._accent.opening, "finish_reason": None}
+        return _event(self._chunk([opening])) + event
 
     def end(self, ended: Ended) -> bytes:
         """Write the event that says why it ended, that of the usage if it was asked for, and the mark of the end."""
-        last = _event(self._chunk([self._choice("delta", Piece(), _reason(ended))]))
+        last = _event(self._chunk([self._choice(self._delta(Piece()), _reason(ended))]))
         usage = _event(self._chunk([]) | {"usage": self._usage(ended)}) if self._with_usage else b""
         return last + usage + b"data: [DONE]\n\n"
 
     def broke(self, text: str) -> bytes:
         """Write the event of an error."""
-        return _event(wire.openai_error(500, text))
+        return _event(self._accent.error(500, text))
 
     def whole(self, ended: Ended) -> dict[str, Any]:
         """Write the one object of an answer that is not streamed."""
         piece = Piece(text=ended.text, thought=ended.thought, tool=ended.tool)
         kind = "chat.completion" if self._is_chat else "text_completion"
-        choices = [self._choice("message", piece, _reason(ended))]
+        said = {"message": self._message(piece)} if self._is_chat else {"text": piece.text}
+        choices = [self._choice(said, _reason(ended))]
         return self._chunk(choices) | {"object": kind, "usage": self._usage(ended)}
 
     def _chunk(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
-        return {
+        chunk = {
             "id": self._id,
             "object": "chat.completion.chunk" if self._is_chat else "text_completion",
             "created": int(wire.wall_clock().timestamp()),
             "model": self._asked.name,
-            "system_fingerprint": "fp_ollama",
             "choices": choices,
         }
+        return chunk if self._accent.fingerprint is None else chunk | {"system_fingerprint": self._accent.fingerprint}
 
-    def _choice(self, slot: str, piece: Piece, reason: str | None) -> dict[str, Any]:
+    def _choice(self, said: dict[str, Any], reason: str | None) -> dict[str, Any]:
+        return {"index": 0, **said, "finish_reason": reason}
+
+    def _delta(self, piece: Piece) -> dict[str, Any]:
         if not self._is_chat:
-            return {"text": piece.text, "index": 0, "finish_reason": reason}
-        message: dict[str, Any] = {"role": "assistant", "content": piece.text}
+            return {"text": piece.text}
+        message = self._message(piece)
+        if self._accent.opening is not None:  # the role was said, and what is not there is left out
+            message = {name: value for name, value in message.items() if value and name != "role"}
+        return {"delta": message}
+
+    def _message(self, piece: Piece) -> dict[str, Any]:
+        has_text = piece.tool is None or self._accent.opening is None
+        message: dict[str, Any] = {"role": "assistant", "content": piece.text if has_text else None}
         if piece.thought:
-            message["reasoning"] = piece.thought
+            message[self._accent.thought_field] = piece.thought
         if piece.tool is not None:
             function = {"name": piece.tool.name, "arguments": json.dumps(piece.tool.arguments)}
             message["tool_calls"] = [{"id": "call_1", "index": 0, "type": "function", "function": function}]
-        return {"index": 0, slot: message, "finish_reason": reason}
+        return message
 
     def _usage(self, ended: Ended) -> dict[str, int]:
         prompt = self._asked.prompt_tokens

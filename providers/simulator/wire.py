@@ -1,12 +1,14 @@
 """Ollama's wire forms: the lists, the dates, the keep-alive, the errors, the lines of an answer."""
 
+import json
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from providers.core.units import BYTES_PER_MIB
 from providers.simulator.catalog import SimulatedModel, canonical
-from providers.simulator.engine import Copy, SimulatedEngine
+from providers.simulator.copies import Copy
+from providers.simulator.engine import SimulatedEngine
 
 FOR_EVER = timedelta(days=365 * 292)
 DURATION = re.compile(r"([+-])?((?:\d+(?:\.\d*)?(?:ms|s|m|h))+)")
@@ -46,6 +48,21 @@ def openai_error(status: int, text: str) -> dict[str, Any]:
     """Write an error as OpenAI does."""
     kind = ERROR_KINDS.get(status, "api_error")
     return {"error": {"message": text, "type": kind, "param": None, "code": None}}
+
+
+def parsed(body: bytes) -> dict[str, Any]:
+    """Read the JSON object that a request consists of.
+
+    Raises:
+        WireError: 400, it is none.
+    """
+    try:
+        value = json.loads(body or b"{}")
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise WireError(400, "the body is not a JSON object")
+    return value
 
 
 def keep_alive_seconds(value: Any) -> float | None:

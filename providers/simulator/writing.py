@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from providers.simulator import wire
 from providers.simulator.asking import Asked
 from providers.simulator.catalog import SimulatedModel
-from providers.simulator.engine import QueueFull, SimulatedEngine
+from providers.simulator.engine import NotLoaded, QueueFull, SimulatedEngine
 from providers.simulator.sending import JSON, Cut, Reply
 from providers.simulator.shapes import Ended, Piece, Shape
 
@@ -75,7 +75,7 @@ async def in_place(
         async with _queued(engine, model, num_ctx, keep_alive) as place.loaded_s:
             yield place
         how = "done"
-    except QueueFull:
+    except (NotLoaded, QueueFull):
         how = "refused"
         raise
     except asyncio.CancelledError:
@@ -102,7 +102,7 @@ async def _queued(
     try:
         async with engine.hold(model=model, num_ctx=num_ctx, keep_alive_s=keep_alive) as copy:
             loaded_s = engine.now() - arrived
-            async with copy.slots:
+            async with copy.slot():
                 engine.leave_queue()
                 is_waiting = False
                 yield loaded_s

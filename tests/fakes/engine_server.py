@@ -14,6 +14,7 @@ from typing import Any
 
 from providers.simulator.catalog import parse_models
 from providers.simulator.engine import EngineConfig
+from providers.simulator.kinds import ServerKind
 from providers.simulator.server import SimulatedServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,9 +22,11 @@ MODELS = "qwen3:8b,qwen3:14b,qwen3:32b,gpt-oss:20b,chat-prod=gpt-oss:20b,nomic-e
 FAST = 200.0
 
 
-def engine_config(*, models: str = MODELS, memory_mib: int = 32768, speed: float = FAST, **more: Any) -> EngineConfig:
+def engine_config(
+    *, kind: str = "ollama", models: str = MODELS, memory_mib: int = 32768, speed: float = FAST, **more: Any
+) -> EngineConfig:
     """Make a machine that is two hundred times faster than a real one."""
-    return EngineConfig(memory_mib=memory_mib, models=parse_models(models), speed=speed, **more)
+    return EngineConfig(kind=ServerKind(kind), memory_mib=memory_mib, models=parse_models(models), speed=speed, **more)
 
 
 @asynccontextmanager
@@ -93,12 +96,13 @@ def switch_faults(url: str, **faults: Any) -> None:
 
 
 def empty(url: str, *, within_s: float = 20.0) -> None:
-    """Have a simulated engine let go of everything that it holds."""
+    """Have a simulated engine, one that unloads on request, let go of everything that it holds."""
     deadline = time.monotonic() + within_s
     while (state := read_state(url))["loaded"] or state["loading"]:
         assert time.monotonic() < deadline, state
         for model in state["loaded"]:
+            path = "/models/unload" if state["kind"] == "llamacpp" else "/api/generate"
             body = json.dumps({"model": model, "keep_alive": 0}).encode()
-            with urllib.request.urlopen(f"{url}/api/generate", data=body, timeout=10) as answer:
+            with urllib.request.urlopen(f"{url}{path}", data=body, timeout=10) as answer:
                 answer.read()
         time.sleep(0.05)
