@@ -89,6 +89,10 @@ def _servers(arguments: argparse.Namespace) -> list[SimulatedServer]:
 
 def _preloaded(arguments: argparse.Namespace, servers: Sequence[SimulatedServer]) -> list[str]:
     names = [canonical(name) for name in arguments.preload.split(",") if name]
+    if names and servers[0].engine.config.kind.never_loads:
+        raise ValueError(
+            f"--preload: a server of the kind {arguments.kind} has in memory what it serves from its start"
+        )
     for name in names:
         if name not in servers[0].engine.config.models:
             raise ValueError(f"--preload {name}: no such model is in --models")

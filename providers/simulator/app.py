@@ -12,6 +12,7 @@ from providers.simulator.engine import LoadBroke, NotLoaded, QueueFull, Simulate
 from providers.simulator.faces import Face
 from providers.simulator.kinds import ServerKind
 from providers.simulator.llamacpp_router import LlamaRouterFace
+from providers.simulator.llamacpp_single import LlamaServerFace
 from providers.simulator.ollama_face import OllamaFace
 from providers.simulator.sending import Cut, Reply, Send
 
@@ -22,6 +23,7 @@ PAGE = b"<html><body>It works!</body></html>"
 FACES: dict[ServerKind, Callable[..., Face]] = {
     ServerKind.OLLAMA: OllamaFace,
     ServerKind.LLAMACPP: LlamaRouterFace,
+    ServerKind.LLAMACPP_SINGLE: LlamaServerFace,
 }
 
 

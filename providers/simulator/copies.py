@@ -34,6 +34,11 @@ class Copy:
         """Give what runs from host memory because the card is too small."""
         return self.model.footprint_mib - self.vram_mib
 
+    @property
+    def deferred(self) -> int:
+        """Count the calls that keep the copy there and wait for a slot."""
+        return self.holders - self.answering
+
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         """Wait for a slot and hold it for as long as the body runs."""

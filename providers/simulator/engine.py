@@ -62,7 +62,11 @@ class SimulatedEngine:
     """Memory, loads and slots of one server. It lives in one event loop."""
 
     def __init__(self, *, config: EngineConfig) -> None:
-        """Begin with an empty memory."""
+        """Begin with an empty memory, or with what a server of this kind never lets go.
+
+        Raises:
+            ValueError: there is nothing that it could serve.
+        """
         self.config = config
         self.faults = Faults()
         self.journal = Journal()
@@ -71,6 +75,8 @@ class SimulatedEngine:
         # Ollama loads one model after the other; the router starts a process for each at once.
         self._loading = asyncio.Semaphore(1 if config.kind.loads_by_itself else max(1, len(config.models)))
         self._somebody_left = asyncio.Event()
+        for model in _residents(config):
+            self._add_copy(model=model, num_ctx=config.context_length, keep_alive_s=-1).settled.set()
 
     @property
     def free_mib(self) -> int:
@@ -178,18 +184,25 @@ class SimulatedEngine:
                     self.journal.reloads += 1
                     self.journal.note("reload", at=self.now(), model=model.name, numCtx=num_ctx)
                 await asyncio.shield(self._depart(copy))
-            vram = await self._make_room(model)
-            copy = Copy(
-                model=model,
-                num_ctx=num_ctx,
-                vram_mib=vram,
-                slots=asyncio.Semaphore(self.config.slots),
-                keep_alive_s=self.config.keep_alive_s,
-            )
-            copy.idle.set()
-            self.copies[model.digest] = copy
+            await self._make_room(model)
+            copy = self._add_copy(model=model, num_ctx=num_ctx, keep_alive_s=self.config.keep_alive_s)
             await self._load(copy)
             return copy
+
+    def _add_copy(self, *, model: SimulatedModel, num_ctx: int, keep_alive_s: float) -> Copy:
+        copy = Copy(
+            model=model,
+            num_ctx=num_ctx,
+            vram_mib=self._needed_mib(model),
+            slots=asyncio.Semaphore(self.config.slots),
+            keep_alive_s=keep_alive_s,
+        )
+        copy.idle.set()
+        self.copies[model.digest] = copy
+        return copy
+
+    def _needed_mib(self, model: SimulatedModel) -> int:
+        return min(model.footprint_mib, self.config.memory_mib)  # what the card cannot hold runs from host memory
 
     async def _load(self, copy: Copy) -> None:
         name = copy.model.name
@@ -208,12 +221,9 @@ class SimulatedEngine:
             copy.settled.set()
         self.journal.note("load_end", at=self.now(), model=name)
 
-    async def _make_room(self, model: SimulatedModel) -> int:
-        """Evict idle models until there is room, longest idle first; wait for busy ones when there are no idle ones.
-
-        Gives the memory of the card that the model is to take: the rest of one that is too large runs from the host's.
-        """
-        needed_mib = min(model.footprint_mib, self.config.memory_mib)
+    async def _make_room(self, model: SimulatedModel) -> None:
+        """Evict idle models until there is room, longest idle first; wait for busy ones when there are no idle ones."""
+        needed_mib = self._needed_mib(model)
         if self.free_mib < needed_mib and not self.config.kind.loads_by_itself:
             self.journal.note("out_of_memory", at=self.now(), model=model.name)
             raise LoadBroke
@@ -226,7 +236,6 @@ class SimulatedEngine:
                 self._depart(victim)
             self._somebody_left.clear()
             await self._somebody_left.wait()
-        return needed_mib
 
     def _hold(self, copy: Copy) -> None:
         copy.holders += 1
@@ -266,3 +275,12 @@ class SimulatedEngine:
         if self.copies.get(copy.model.digest) is copy:
             del self.copies[copy.model.digest]
         self._somebody_left.set()
+
+
+def _residents(config: EngineConfig) -> tuple[SimulatedModel, ...]:
+    """List what is in memory from the start."""
+    if not config.kind.never_loads:
+        return ()
+    if not config.models:
+        raise ValueError(f"a server of the kind {config.kind} has a model in memory from its start: name one")
+    return (next(iter(config.models.values())),)

@@ -32,11 +32,30 @@ def test_a_process_serves_several_machines_and_says_where():
 
 
 @pytest.mark.parametrize(
+    ("arguments", "loaded"),
+    [
+        (("--kind", "ollama"), []),
+        (("--kind", "llamacpp"), []),
+        (("--kind", "llamacpp", "--preload", "qwen3:14b", "--speed", "500"), ["qwen3:14b"]),
+        (("--kind", "llamacpp-single"), ["qwen3:8b"]),
+    ],
+)
+def test_a_process_serves_what_its_kind_is(arguments, loaded):
+    with engine_process(*arguments, "--models", "qwen3:8b,qwen3:14b") as (_, (url,)):
+        state = read_state(url)
+
+    assert (state["kind"], state["loaded"]) == (arguments[1], loaded)
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--models", "never-heard-of:1b"], "never-heard-of:1b"),
         (["--server", "gpu-1"], "PORT:MEMORY_MIB"),
         (["--preload", "qwen3:70b"], "qwen3:70b"),
+        (["--kind", "llamacpp-single", "--preload", "qwen3:8b"], "from its start"),
+        (["--kind", "llamacpp-single", "--models", ""], "name one"),
+        (["--kind", "no-such-engine"], "llamacpp-single"),
     ],
 )
 def test_what_cannot_be_simulated_is_said_and_nothing_is_served(arguments, words):
