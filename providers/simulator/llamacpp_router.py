@@ -1,7 +1,7 @@
 """The router of llama.cpp: one server for all models of the catalog, each loaded and unloaded on request alone.
 
-It runs as with `--no-models-autoload`: a call for a model that is not loaded is refused, so that a wrong placement
-shows.
+It runs as with `--models-max 0 --no-models-autoload`: it puts no model out by itself, and refuses a call for one that is
+not loaded, so that a wrong placement shows.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from providers.simulator.sending import Reply
 
 PROPS = {
     "role": "router",
-    "max_instances": 4,
+    "max_instances": 0,
     "models_autoload": False,
     "model_alias": "llama-server",
     "model_path": "none",

@@ -18,14 +18,16 @@ from tests.services.world import SIZES, World, call, ticket_of, waiter_of
 SHORT = SchedulerConfig(runner_lease_s=0.06, load_grace_s=0.1, load_patience=0.01, probe_fast_s=0.0, probe_slow_s=0.0)
 
 
-async def on(engine, engine_http, *, config: SchedulerConfig | None = None, clock=time.time) -> World:
+async def on(
+    engine, engine_http, *, config: SchedulerConfig | None = None, clock=time.time, kind: str = "ollama"
+) -> World:
     """Make a world whose only server is this engine, probed once; its clock is the real one unless told otherwise."""
     world = World()
     world.config = config or world.config
     world.clock = clock
     world.ledger = MemoryLedger(config=world.config, clock=world.clock)
     world.parts = {"ledger": world.ledger, "effects": world.effects, "config": world.config}
-    server = ServerConfig(name="gpu-1", kind="ollama", endpoint=engine.url, total_mib=32768)
+    server = ServerConfig(name="gpu-1", kind=kind, endpoint=engine.url, total_mib=32768)
     await world.ledger.configure(servers=[server], footprints=SIZES, weights={})
     await probe(world, engine_http)
     return world

@@ -56,7 +56,7 @@ async def test_it_says_that_it_is_a_router(http):
         200,
         {
             "role": "router",
-            "max_instances": 4,
+            "max_instances": 0,
             "models_autoload": False,
             "model_alias": "llama-server",
             "model_path": "none",
