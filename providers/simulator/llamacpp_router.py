@@ -1,7 +1,7 @@
 """The router of llama.cpp: one server for all models of the catalog, each loaded and unloaded on request alone.
 
-It runs as with `--models-max 0 --no-models-autoload`: it puts no model out by itself, and refuses a call for one that is
-not loaded, so that a wrong placement shows.
+It runs as with `--models-max 0 --no-models-autoload`: it puts no model out by itself, and refuses a call for one that
+is not loaded, so that a wrong placement shows.
 """
 
 from typing import Any
