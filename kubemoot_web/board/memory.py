@@ -25,7 +25,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """The bar with what is said beside it. Without a known total there are no segments, only what is known."""
+    """The bar with what is said beside it. Without a known total there are no segments, only what is known; of a server
+    that loads nothing neither total nor sizes are asked for.
+    """
 
     summary: str
     free: str
@@ -57,6 +59,16 @@ def memory_of(*, snapshot: ClusterSnapshot, server: Server, palette: Palette) ->
         if mib is not None
     ]
     held = sum(piece.mib for piece in pieces)
+    if not server.can_load and (unknown or server.usable_mib is None):
+        return Memory(
+            summary=messages.serves_what_it_has(),
+            free="",
+            percent=None,
+            segments=(),
+            is_over=False,
+            is_unsure=False,
+            problem="",
+        )
     if server.total_mib is None or server.usable_mib is None:
         return Memory(
             summary=f"{messages.size(held)} held by models",

@@ -11,8 +11,9 @@ from django import forms
 
 from kubemoot_web.crds.errors import ImportProblem
 from kubemoot_web.crds.kinds import API_VERSION
+from providers.core.types import TITLES
 
-KIND_CHOICES = (("ollama", "Ollama"), ("llamacpp", "llama.cpp"), ("vllm", "vLLM"), ("openai", "OpenAI-compatible"))
+KIND_CHOICES = tuple((kind.value, title) for kind, title in TITLES.items())
 LOADS_MODELS = ("ollama",)
 LATENCY_CHOICES = (
     ("", "not said"),
@@ -66,7 +67,7 @@ class ServerForm(ResourceForm):
         label="Calls at once per model",
         required=False,
         initial="1",
-        help_text="OLLAMA_NUM_PARALLEL of Ollama, --parallel of llama.cpp, --max-num-seqs of vLLM; "
+        help_text="OLLAMA_NUM_PARALLEL, or llama.cpp's --parallel; of vLLM as many as are quick enough for you. "
         "1 when you are not sure.",
         widget=forms.TextInput(attrs={"inputmode": "numeric"}),
     )

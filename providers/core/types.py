@@ -13,6 +13,15 @@ class EngineKind(StrEnum):
     OPENAI = "openai"
 
 
+TITLES = {
+    EngineKind.OLLAMA: "Ollama",
+    EngineKind.LLAMACPP: "llama.cpp",
+    EngineKind.VLLM: "vLLM",
+    EngineKind.OPENAI: "OpenAI-compatible",
+}
+"""The names by which people call them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedCopy:
     """One model that a server holds in memory now.

@@ -8,7 +8,7 @@ from typing import Any
 
 from providers.core.engines.base import HttpCall
 from providers.core.engines.usual import USUAL, Usual
-from providers.core.types import EngineKind
+from providers.core.types import TITLES, EngineKind
 from providers.ports import EngineApi
 
 PATIENCE_S = 1.0
@@ -46,7 +46,7 @@ async def _ask(engine: EngineApi, usual: Usual, port: int) -> Found | None:
     except (ValueError, KeyError, TypeError):
         return None
     models = tuple(dict.fromkeys(listed))
-    return Found(kind=usual.kind, title=usual.title, endpoint=endpoint, models=models, slots=slots)
+    return Found(kind=usual.kind, title=TITLES[usual.kind], endpoint=endpoint, models=models, slots=slots)
 
 
 async def _read(engine: EngineApi, *, endpoint: str, path: str) -> Any:

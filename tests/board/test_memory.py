@@ -75,6 +75,23 @@ def test_an_unknown_budget_is_called_unknown_with_what_to_set():
     )
 
 
+def test_where_nothing_is_ever_loaded_memory_decides_nothing():
+    """Nobody need look up the size of what vLLM was started with."""
+    served = record(kind="vllm", can_load=False, total_mib=None, residents=[copy("served", None)])
+
+    assert card(server=served).memory == Memory(
+        summary="It serves what it was started with",
+        free="",
+        percent=None,
+        segments=(),
+        is_over=False,
+        is_unsure=False,
+        problem="",
+    )
+    known = record(kind="vllm", can_load=False, residents=[copy("served", 10240)])
+    assert card(server=known).memory.summary == "10.0 GiB of 32.0 GiB held by models"
+
+
 def test_a_model_of_unknown_size_makes_free_memory_unknown():
     memory = card(("ticket", "t1", ticket(model="new", state=TicketState.LOADING))).memory
 

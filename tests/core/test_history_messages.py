@@ -39,6 +39,9 @@ SAID = {
     "At most 0 MiB held, 2 calls at once at the most, 0 loads, 1 unload, 2 failed loads, not ready for 5 min.": (
         history.day_summary(most_mib=0, most_calls=2, loads=0, unloads=1, failures=2, away_s=300)
     ),
+    "1 call at once at the most, 0 loads, 0 unloads.": history.day_summary(
+        most_mib=None, most_calls=1, loads=0, unloads=0, failures=0, away_s=0
+    ),
     "Loading m rests here. No room.": history.model_rests(model="m", problem="no room"),
     "waited for a place 1.0 s, ran 2.0 s": history.call_bar(parts=(("wait", 1.0), ("run", 2.0))),
     "waits for the load": history.call_part(part="load", is_going_on=True),

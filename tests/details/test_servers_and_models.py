@@ -139,7 +139,7 @@ def test_a_quiet_server_says_so_and_names_its_settings():
 
     assert shown.unrefused == "Nothing was refused here in the last day."
     assert {fact.name: fact.value for fact in shown.facts} == {
-        "engine": "ollama",
+        "engine": "Ollama",
         "address": "http://gpu-1",
         "memory": "32.0 GiB",
         "for models": "28.2 GiB",

@@ -158,7 +158,7 @@ def day_of(
         span=window.span,
         spans=tuple(SPAN_WORDS.items()),
         summary=day_summary(
-            most_mib=most_mib,
+            most_mib=None if not most_mib and total_mib is None else most_mib,
             most_calls=most_calls,
             loads=counts["load"],
             unloads=counts["unload"],

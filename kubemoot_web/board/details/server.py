@@ -10,6 +10,7 @@ from kubemoot_web.board.details.call_rows import CallRow, rows_of
 from kubemoot_web.board.details.day import Day, Flights, day_of, window_of
 from kubemoot_web.board.marks import palette_of
 from kubemoot_web.board.times import Moment, moment
+from providers.core.types import TITLES, EngineKind
 from scheduler.core import messages
 from scheduler.core.call_history import CallRecord
 from scheduler.core.group_flight import GroupFlight, group_flights
@@ -120,7 +121,7 @@ def _tone(event: ServerEventRecord) -> str:
 def _facts(*, server: Server, record: ServerRecord, group: GroupFlight | None) -> tuple[Fact, ...]:
     config, learned = record.config, record.learned
     facts = {
-        "engine": " ".join(part for part in (config.kind, record.seen.version) if part),
+        "engine": " ".join(part for part in (TITLES[EngineKind(config.kind)], record.seen.version) if part),
         "address": config.endpoint,
         "memory": "" if server.total_mib is None else messages.size(server.total_mib),
         "for models": "" if server.usable_mib is None else messages.size(server.usable_mib),

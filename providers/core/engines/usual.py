@@ -15,7 +15,6 @@ class Usual:
     """
 
     kind: EngineKind
-    title: str
     port: int
     path: str
     is_it: Callable[[Any], bool]
@@ -35,7 +34,6 @@ def _openai_models(answer: Any) -> list[str]:
 USUAL = (
     Usual(
         kind=EngineKind.OLLAMA,
-        title="Ollama",
         port=11434,
         path="/api/version",
         is_it=lambda answer: "version" in answer,
@@ -44,7 +42,6 @@ USUAL = (
     ),
     Usual(
         kind=EngineKind.LLAMACPP,
-        title="llama.cpp",
         port=8080,
         path="/props",
         is_it=lambda answer: "total_slots" in answer or answer["role"] == "router",
@@ -54,7 +51,6 @@ USUAL = (
     ),
     Usual(
         kind=EngineKind.VLLM,
-        title="vLLM",
         port=8000,
         path="/v1/models",
         is_it=lambda answer: any(model["owned_by"] == "vllm" for model in answer["data"]),

@@ -53,10 +53,12 @@ def quiet_day() -> str:
     return "Nothing has happened here yet. Loads, unloads and calls are drawn as they come."
 
 
-def day_summary(*, most_mib: int, most_calls: int, loads: int, unloads: int, failures: int, away_s: float) -> str:
-    """Sum up a server's day in a sentence, for whoever does not see the picture."""
+def day_summary(
+    *, most_mib: int | None, most_calls: int, loads: int, unloads: int, failures: int, away_s: float
+) -> str:
+    """Sum up a server's day in a sentence, for whoever does not see the picture. None: nobody knows what was held."""
     parts = [
-        f"at most {size(most_mib)} held",
+        *([] if most_mib is None else [f"at most {size(most_mib)} held"]),
         f"{_counted(most_calls, 'call')} at once at the most",
         _counted(loads, "load"),
         _counted(unloads, "unload"),

@@ -43,6 +43,11 @@ def memory_unknown() -> str:
     return "Memory unknown: set scheduling.memoryMiB. What is loaded here is used; nothing else is loaded."
 
 
+def serves_what_it_has() -> str:
+    """Say that a server's memory decides nothing, for nothing is loaded there."""
+    return "It serves what it was started with"
+
+
 def size_unknown(*, models: Sequence[str]) -> str:
     """Say that a model's size is not known, so that free memory is not either."""
     return f"The size of {listed(models)} is not known yet, so free memory is not either. Nothing is loaded here."
