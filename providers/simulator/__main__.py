@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from providers.simulator.catalog import canonical, parse_models
-from providers.simulator.engine import EngineConfig
+from providers.simulator.config import EngineConfig
 from providers.simulator.kinds import ServerKind
 from providers.simulator.server import HOST, SimulatedServer
 

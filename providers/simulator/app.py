@@ -15,6 +15,7 @@ from providers.simulator.llamacpp_router import LlamaRouterFace
 from providers.simulator.llamacpp_single import LlamaServerFace
 from providers.simulator.ollama_face import OllamaFace
 from providers.simulator.sending import Cut, Reply, Send
+from providers.simulator.vllm import VllmFace
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Scope = MutableMapping[str, Any]
@@ -24,6 +25,7 @@ FACES: dict[ServerKind, Callable[..., Face]] = {
     ServerKind.OLLAMA: OllamaFace,
     ServerKind.LLAMACPP: LlamaRouterFace,
     ServerKind.LLAMACPP_SINGLE: LlamaServerFace,
+    ServerKind.VLLM: VllmFace,
 }
 
 

@@ -9,13 +9,12 @@ a load that does not fit fails.
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from providers.simulator.catalog import SimulatedModel
+from providers.simulator.config import EngineConfig, residents
 from providers.simulator.copies import Copy
 from providers.simulator.faults import Faults
 from providers.simulator.journal import Journal
-from providers.simulator.kinds import ServerKind
 
 
 class QueueFull(Exception):
@@ -35,29 +34,6 @@ class NotLoaded(Exception):
         self.is_loading = is_loading
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineConfig:
-    """What the machine can do. `speed` makes loads and answers so many times faster; keep-alives stay as written.
-
-    `context_length` is what one slot has; at Ollama a call may ask for another.
-    """
-
-    memory_mib: int
-    models: dict[str, SimulatedModel]
-    slots: int = 1
-    max_queue: int = 512
-    load_mib_per_s: float = 1024.0
-    tokens_per_s: float = 40.0
-    prompt_tokens_per_s: float = 2000.0
-    answer_tokens: int = 48
-    unload_s: float = 0.2
-    keep_alive_s: float = 300.0
-    context_length: int = 4096
-    version: str = "0.12.0"
-    speed: float = 1.0
-    kind: ServerKind = ServerKind.OLLAMA
-
-
 class SimulatedEngine:
     """Memory, loads and slots of one server. It lives in one event loop."""
 
@@ -75,7 +51,7 @@ class SimulatedEngine:
         # Ollama loads one model after the other; the router starts a process for each at once.
         self._loading = asyncio.Semaphore(1 if config.kind.loads_by_itself else max(1, len(config.models)))
         self._somebody_left = asyncio.Event()
-        for model in _residents(config):
+        for model in residents(config):
             self._add_copy(model=model, num_ctx=config.context_length, keep_alive_s=-1).settled.set()
 
     @property
@@ -275,12 +251,3 @@ class SimulatedEngine:
         if self.copies.get(copy.model.digest) is copy:
             del self.copies[copy.model.digest]
         self._somebody_left.set()
-
-
-def _residents(config: EngineConfig) -> tuple[SimulatedModel, ...]:
-    """List what is in memory from the start."""
-    if not config.kind.never_loads:
-        return ()
-    if not config.models:
-        raise ValueError(f"a server of the kind {config.kind} has a model in memory from its start: name one")
-    return (next(iter(config.models.values())),)

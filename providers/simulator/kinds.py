@@ -7,12 +7,13 @@ class ServerKind(StrEnum):
     """What a simulated server speaks, and who brings models into its memory.
 
     Ollama loads what is called. The router of llama.cpp loads what it is told to, and nothing else. A llama.cpp server
-    of one model has it in memory from its start.
+    of one model, and vLLM, have everything in memory from their start.
     """
 
     OLLAMA = "ollama"
     LLAMACPP = "llamacpp"
     LLAMACPP_SINGLE = "llamacpp-single"
+    VLLM = "vllm"
 
     @property
     def loads_by_itself(self) -> bool:
@@ -22,4 +23,4 @@ class ServerKind(StrEnum):
     @property
     def never_loads(self) -> bool:
         """Say whether its memory is as it was at its start for ever."""
-        return self is ServerKind.LLAMACPP_SINGLE
+        return self in (ServerKind.LLAMACPP_SINGLE, ServerKind.VLLM)

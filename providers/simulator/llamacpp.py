@@ -5,7 +5,8 @@ from typing import Any
 
 from providers.simulator.accents import Accent
 from providers.simulator.catalog import SimulatedModel
-from providers.simulator.engine import EngineConfig, SimulatedEngine
+from providers.simulator.config import EngineConfig
+from providers.simulator.engine import SimulatedEngine
 
 BUILD = "b1-sim"
 HEALTHY = {"status": "ok"}

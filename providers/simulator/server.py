@@ -9,7 +9,8 @@ from typing import Any
 import uvicorn
 
 from providers.simulator.app import SimulatorApp
-from providers.simulator.engine import EngineConfig, SimulatedEngine
+from providers.simulator.config import EngineConfig
+from providers.simulator.engine import SimulatedEngine
 
 HOST = "127.0.0.1"
 BACKLOG = 512

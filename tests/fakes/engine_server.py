@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from providers.simulator.catalog import parse_models
-from providers.simulator.engine import EngineConfig
+from providers.simulator.config import EngineConfig
 from providers.simulator.kinds import ServerKind
 from providers.simulator.server import SimulatedServer
 

@@ -15,7 +15,7 @@ TOOL = {
     "function": {"name": "weather", "parameters": {"properties": {"days": {"type": "integer"}}}},
 }
 WISH = ASK | {"messages": [{"role": "user", "content": "Call the tool."}], "tools": [TOOL]}
-KINDS = ("llamacpp", "llamacpp-single")
+KINDS = ("llamacpp", "llamacpp-single", "vllm")
 
 
 @pytest.fixture(params=KINDS)

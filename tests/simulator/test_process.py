@@ -38,6 +38,7 @@ def test_a_process_serves_several_machines_and_says_where():
         (("--kind", "llamacpp"), []),
         (("--kind", "llamacpp", "--preload", "qwen3:14b", "--speed", "500"), ["qwen3:14b"]),
         (("--kind", "llamacpp-single"), ["qwen3:8b"]),
+        (("--kind", "vllm"), ["qwen3:8b", "qwen3:14b"]),
     ],
 )
 def test_a_process_serves_what_its_kind_is(arguments, loaded):
@@ -55,6 +56,7 @@ def test_a_process_serves_what_its_kind_is(arguments, loaded):
         (["--preload", "qwen3:70b"], "qwen3:70b"),
         (["--kind", "llamacpp-single", "--preload", "qwen3:8b"], "from its start"),
         (["--kind", "llamacpp-single", "--models", ""], "name one"),
+        (["--kind", "vllm", "--memory-mib", "9216"], "9216 MiB"),
         (["--kind", "no-such-engine"], "llamacpp-single"),
     ],
 )
