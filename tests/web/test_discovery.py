@@ -127,3 +127,13 @@ def test_what_was_found_can_be_applied_as_it_is():
     ]
     assert documents[1].write.labels == {"family": "qwen3", "params": "14b", "latencyClass": "medium"}
     assert "memoryMiB" in manifest(found)
+
+
+def test_what_a_server_says_of_its_slots_is_written_down():
+    server = Found(
+        kind=EngineKind.LLAMACPP, title="llama.cpp", endpoint="http://127.0.0.1:8080", models=("gemma3",), slots=4
+    )
+
+    (document, _) = parse([decoded(file="found.yaml", data=manifest((server,)).encode())])
+
+    assert document.write.spec["scheduling"]["maxParallel"] == 4
