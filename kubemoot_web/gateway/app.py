@@ -17,6 +17,7 @@ from kubemoot_web.gateway.asking import BadAsk, estimated_tokens, read_asked
 from kubemoot_web.gateway.describing import described
 from kubemoot_web.gateway.dialects import ROUTES, Dialect, Operation, Route, dialect_of, tidied
 from kubemoot_web.gateway.errors import INSIDE, error_answer
+from kubemoot_web.gateway.hints import hint_answer
 from kubemoot_web.gateway.json_edit import Document, NotAnObject
 from kubemoot_web.gateway.line import BodyTooLarge, BodyTooSlow, ClientGone, Line, Receive, Scope, Send
 from kubemoot_web.gateway.listing import (
@@ -33,7 +34,6 @@ from kubemoot_web.gateway.listing import (
 from kubemoot_web.gateway.mishaps import note_mishap
 from kubemoot_web.gateway.relaying import SOON_S, Relaying
 from kubemoot_web.gateway.room import NoRoom, Room, Rooms
-from kubemoot_web.gateway.unloading import is_unload, unload_answer
 from kubemoot_web.gateway.wanted import (
     NoSuchModel,
     in_other_case,
@@ -161,8 +161,10 @@ async def _call(route: Route, principal: Principal, line: Line, limits: Limits, 
     rt = await bootstrap.runtime()
     wanted = wanted_of(caller=_caller(principal), model=asked.model, wishes=wishes, prompt_tokens=asked.prompt_tokens)
     call = await _owned_call(rt, principal, await _known(rt, wanted))
-    if is_unload(asked):
-        await _json(line, unload_answer(asked))
+    models = [each.model for each in call.candidates]
+    told = hint_answer(asked, models=models, servers=rt.ledger.replica.servers.values())
+    if told is not None:
+        await _json(line, told)
         return None
     asked.fold_up()
     patience = patience_of(
