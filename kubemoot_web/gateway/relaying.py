@@ -151,7 +151,7 @@ class Relaying:
             context_length=placed.context_length,
             is_context_set=config.context_length is not None,
             call_id=self._id,
-            created=int(self._doors.now()),
+            clock=self._doors.now,
         )
         self._reader = made.reader
         self._asked.fold_up()

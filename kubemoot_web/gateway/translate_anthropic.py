@@ -7,14 +7,14 @@ is refused. Tools that the provider itself would run are left out: nobody here r
 from typing import Any, Final
 
 from kubemoot_web.gateway.asking import Asked, BadAsk
-from kubemoot_web.gateway.ollama_request import arguments, envelope, options_of, stops, without_empty, written
+from kubemoot_web.gateway.ollama_request import arguments, envelope, options_of, stops, without_empty
 
 SAMPLING: Final = {"max_tokens": "num_predict", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k"}
 THINKING: Final = {"enabled": True, "adaptive": True, "disabled": False}
 ROLES: Final = ("user", "assistant", "system")
 
 
-def messages_request(asked: Asked, *, model: str, context_length: int | None) -> bytes:
+def messages_request(asked: Asked, *, model: str, context_length: int | None) -> dict[str, Any]:
     """Say `/v1/messages` as `/api/chat`.
 
     Raises:
@@ -40,7 +40,19 @@ def messages_request(asked: Asked, *, model: str, context_length: int | None) ->
     kind = thinking.get("type") if isinstance(thinking, dict) else None
     if isinstance(kind, str) and kind in THINKING:
         request["think"] = THINKING[kind]
-    return written(request)
+    return request
+
+
+def tool_wishes(asked: Asked) -> dict[str, Any]:
+    """Say which tools must be called, for engines of OpenAI's wire: Ollama's own has no word for it."""
+    choice = asked.fields.get("tool_choice")
+    if not isinstance(choice, dict):
+        return {}
+    named = {"type": "function", "function": {"name": choice.get("name")}}
+    wishes: dict[str, Any] = {"any": {"tool_choice": "required"}, "tool": {"tool_choice": named}}
+    kind = choice.get("type")
+    wish = wishes.get(kind, {}) if isinstance(kind, str) else {}
+    return wish | ({"parallel_tool_calls": False} if choice.get("disable_parallel_tool_use") is True else {})
 
 
 def _format(fields: Any) -> dict[str, Any] | None:

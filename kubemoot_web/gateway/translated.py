@@ -1,6 +1,6 @@
-"""Reading an answer of Ollama's own wire and giving it to the client in another dialect."""
+"""Reading an answer as documents of Ollama's own wire and giving it to the client in its dialect."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from kubemoot_web.gateway.dialects import Dialect
@@ -22,15 +22,28 @@ class StreamWriter(Protocol):
         ...
 
 
+def line_of_ollama(line: bytes) -> tuple[dict[str, Any], ...]:
+    """Read a line of Ollama's own wire: it is one document."""
+    document = read_object(line)
+    return () if document is None else (document,)
+
+
 class TranslatedStream:
     """Translates line by line."""
 
-    __slots__ = ("_dialect", "_lines", "_verdict", "_writer")
+    __slots__ = ("_dialect", "_lines", "_read", "_verdict", "_writer")
 
-    def __init__(self, *, dialect: Dialect, writer: StreamWriter) -> None:
-        """Take who writes."""
+    def __init__(
+        self,
+        *,
+        dialect: Dialect,
+        writer: StreamWriter,
+        read: Callable[[bytes], Iterable[dict[str, Any]]] = line_of_ollama,
+    ) -> None:
+        """Take who writes, and who reads: a line may make several documents, or none."""
         self._dialect = dialect
         self._writer = writer
+        self._read = read
         self._lines = Lines()
         self._verdict = Verdict(end=CallEnd.TRUNCATED)
 
@@ -53,8 +66,10 @@ class TranslatedStream:
         return self._verdict
 
     def _line(self, line: bytes) -> bytes:
-        document = read_object(line)
-        if document is None or self._verdict.end is not CallEnd.TRUNCATED:
+        return b"".join(map(self._document, self._read(line)))
+
+    def _document(self, document: dict[str, Any]) -> bytes:
+        if self._verdict.end is not CallEnd.TRUNCATED:
             return b""
         if document.get("error"):
             self._verdict = Verdict(end=CallEnd.ERROR)
@@ -69,12 +84,19 @@ class TranslatedStream:
 class TranslatedBody:
     """Translates an answer that is one object."""
 
-    __slots__ = ("_dialect", "_kept", "_verdict", "_write")
+    __slots__ = ("_dialect", "_kept", "_read", "_verdict", "_write")
 
-    def __init__(self, *, dialect: Dialect, write: Callable[[dict[str, Any]], bytes]) -> None:
-        """Take who writes."""
+    def __init__(
+        self,
+        *,
+        dialect: Dialect,
+        write: Callable[[dict[str, Any]], bytes],
+        read: Callable[[bytes], dict[str, Any] | None] = read_object,
+    ) -> None:
+        """Take who writes, and who reads: None is an answer that is not whole."""
         self._dialect = dialect
         self._write = write
+        self._read = read
         self._kept = Kept(most=MOST_OF_A_BODY)
         self._verdict = Verdict(end=CallEnd.TRUNCATED)
 
@@ -85,7 +107,7 @@ class TranslatedBody:
 
     def end(self, *, is_broken: bool = False) -> bytes:
         """Give the whole answer, or an error when it is not whole."""
-        document = read_object(self._kept.taken())
+        document = self._read(self._kept.taken())
         if document is None:
             return truncation(self._dialect, False, is_broken=is_broken)
         if document.get("error"):

@@ -1,21 +1,25 @@
 """Which path of an engine a call takes, with which body, and who reads the answer."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from kubemoot_web.gateway import openai_answers as openai
 from kubemoot_web.gateway import translate_openai
 from kubemoot_web.gateway.anthropic_answers import MessageStream, message_body
-from kubemoot_web.gateway.asking import Asked, BadAsk, estimated_tokens
+from kubemoot_web.gateway.asking import EMBEDDINGS, Asked, estimated_tokens
 from kubemoot_web.gateway.dialects import PATHS, Dialect, Operation, Route
 from kubemoot_web.gateway.json_edit import REMOVE, Change
 from kubemoot_web.gateway.json_reader import JsonReader
 from kubemoot_web.gateway.ndjson_reader import NdjsonReader
-from kubemoot_web.gateway.ollama_request import KEEP_FOR_EVER
+from kubemoot_web.gateway.ollama_answers import OllamaStream, document_body, embed_body, embed_old_body
+from kubemoot_web.gateway.ollama_request import KEEP_FOR_EVER, written
+from kubemoot_web.gateway.openai_reader import Events, answer_reader, embedding_reader
 from kubemoot_web.gateway.readers import AnswerReader
+from kubemoot_web.gateway.say_openai import said_on_openai
 from kubemoot_web.gateway.sse_reader import SseReader
-from kubemoot_web.gateway.translate_anthropic import messages_request
+from kubemoot_web.gateway.translate_anthropic import messages_request, tool_wishes
 from kubemoot_web.gateway.translated import StreamWriter, TranslatedBody, TranslatedStream
 from providers.core.types import EngineKind
 
@@ -40,11 +44,13 @@ class Upstream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """What the chosen place says about a request."""
+    """What the chosen place says about a request. `model` is what the engine calls it."""
 
+    engine: EngineKind
     model: str
     context_length: int | None
     frame: openai.Frame
+    clock: Callable[[], float]
 
 
 def upstream(
@@ -55,22 +61,26 @@ def upstream(
     context_length: int | None,
     is_context_set: bool,
     call_id: str,
-    created: int,
+    clock: Callable[[], float],
 ) -> Upstream:
     """Choose path, body and reader for a call that runs `model` on this engine.
 
     1. What the engine speaks itself goes there almost untouched, and its answer comes back so.
     2. But the OpenAI wire cannot say a context size to Ollama, which would load the model again with its own default:
        where an operator has set one, the call is said on Ollama's own wire, and the answer is said back.
-    3. The Anthropic dialect is always said on Ollama's own wire.
+    3. The Anthropic dialect is said to Ollama on its own wire.
+    4. Every other engine speaks OpenAI's wire alone: a call of Ollama's dialect is said on it, and the answer is read
+       as Ollama's documents, which are written to the client.
+    5. So is a call of Anthropic's dialect, by way of what would be said to Ollama.
 
     `context_length` is the resident copy's, as far as known; `is_context_set`: an operator has set the server's.
+    `clock` says when an answer was made, and how long it took where the engine does not say.
 
     Raises:
         BadAsk: the call asks for what this engine cannot do.
     """
-    frame = openai.Frame(id=_no_id("-", call_id), created=created, model=asked.model)
-    place = _Place(model=model, context_length=context_length, frame=frame)
+    frame = openai.Frame(id=_no_id("-", call_id), created=int(clock()), model=asked.model)
+    place = _Place(engine=engine, model=model, context_length=context_length, frame=frame, clock=clock)
     match asked.dialect:
         case Dialect.OPENAI if engine is not EngineKind.OLLAMA or not is_context_set:  # 1
             return _openai_untouched(asked, place)
@@ -80,8 +90,10 @@ def upstream(
             return _ollama_untouched(asked, place)
         case Dialect.ANTHROPIC if engine is EngineKind.OLLAMA:  # 3
             return _anthropic_translated(asked, place)
-        case _:
-            raise BadAsk(f"The server that has {asked.model} speaks the OpenAI dialect alone: use /v1.", "model")
+        case Dialect.OLLAMA:  # 4
+            return _ollama_on_openai(asked, place)
+        case Dialect.ANTHROPIC:  # 5
+            return _anthropic_on_openai(asked, place)
 
 
 def _openai_untouched(asked: Asked, place: _Place) -> Upstream:
@@ -129,13 +141,53 @@ def _openai_translated(asked: Asked, place: _Place) -> Upstream:
 
 
 def _anthropic_translated(asked: Asked, place: _Place) -> Upstream:
-    body = messages_request(asked, model=place.model, context_length=place.context_length)
-    id, shown = place.frame.id, place.frame.model
-    reader: AnswerReader = TranslatedBody(dialect=Dialect.ANTHROPIC, write=message_body(id=id, model=shown))
+    request = messages_request(asked, model=place.model, context_length=place.context_length)
+    reader: AnswerReader = TranslatedBody(dialect=Dialect.ANTHROPIC, write=_message_body(place))
     if asked.stream:
-        writer = MessageStream(id=id, model=shown, tokens=estimated_tokens(asked.fields))
-        reader = TranslatedStream(dialect=Dialect.ANTHROPIC, writer=writer)
-    return Upstream(path=CHAT_PATH, body=body, reader=reader)
+        reader = TranslatedStream(dialect=Dialect.ANTHROPIC, writer=_message_stream(asked, place))
+    return Upstream(path=CHAT_PATH, body=written(request), reader=reader)
+
+
+def _ollama_on_openai(asked: Asked, place: _Place) -> Upstream:
+    operation, clock, shown = asked.operation, place.clock, asked.model
+    said = said_on_openai(
+        operation=operation, fields=asked.fields, engine=place.engine, model=place.model, stream=asked.stream
+    )
+    reader: AnswerReader
+    if operation in EMBEDDINGS:
+        write = embed_body(shown) if operation is Operation.EMBED else embed_old_body
+        reader = TranslatedBody(dialect=Dialect.OLLAMA, write=write, read=embedding_reader(clock))
+    elif asked.stream:
+        writer = OllamaStream(operation=operation, model=shown, clock=clock)
+        reader = TranslatedStream(dialect=Dialect.OLLAMA, writer=writer, read=Events(clock=clock))
+    else:
+        write = document_body(operation=operation, model=shown, clock=clock)
+        reader = TranslatedBody(dialect=Dialect.OLLAMA, write=write, read=answer_reader(clock))
+    return Upstream(path=said.path, body=written(said.request), reader=reader)
+
+
+def _anthropic_on_openai(asked: Asked, place: _Place) -> Upstream:
+    pivot = messages_request(asked, model=place.model, context_length=place.context_length)
+    said = said_on_openai(
+        operation=Operation.CHAT, fields=pivot, engine=place.engine, model=place.model, stream=asked.stream
+    )
+    wishes = tool_wishes(asked) if "tools" in said.request else {}
+    clock = place.clock
+    reader: AnswerReader = TranslatedBody(
+        dialect=Dialect.ANTHROPIC, write=_message_body(place), read=answer_reader(clock)
+    )
+    if asked.stream:
+        writer = _message_stream(asked, place)
+        reader = TranslatedStream(dialect=Dialect.ANTHROPIC, writer=writer, read=Events(clock=clock))
+    return Upstream(path=said.path, body=written(said.request | wishes), reader=reader)
+
+
+def _message_body(place: _Place) -> Callable[[dict[str, Any]], bytes]:
+    return message_body(id=place.frame.id, model=place.frame.model)
+
+
+def _message_stream(asked: Asked, place: _Place) -> MessageStream:
+    return MessageStream(id=place.frame.id, model=place.frame.model, tokens=estimated_tokens(asked.fields))
 
 
 def _path(asked: Asked) -> str:

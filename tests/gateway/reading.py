@@ -76,7 +76,7 @@ def sent(call, *, engine=EngineKind.OLLAMA, model="qwen3:14b", context_length=81
         context_length=context_length,
         is_context_set=is_context_set,
         call_id=call_id,
-        created=1_764_417_600,
+        clock=lambda: 1_764_417_600.0,
     )
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kubemoot_web.gateway.asking import BadAsk, read_asked
+from kubemoot_web.gateway.asking import read_asked
 from kubemoot_web.gateway.dialects import Dialect, Operation
 from kubemoot_web.gateway.json_reader import JsonReader
 from kubemoot_web.gateway.ndjson_reader import NdjsonReader
@@ -52,10 +52,25 @@ def test_other_engines_are_asked_as_the_client_asked(engine, is_context_set):
     assert (way.path, json.loads(way.body)) == ("/v1/chat/completions", {"model": "qwen3:14b", "messages": HELLO})
 
 
-@pytest.mark.parametrize(("dialect", "operation"), [("ollama", "chat"), ("anthropic", "messages")])
-def test_a_dialect_that_a_server_does_not_speak_is_refused(dialect, operation):
-    with pytest.raises(BadAsk, match="use /v1"):
-        sent(asked(dialect, operation, messages=HELLO), engine=EngineKind.VLLM)
+@pytest.mark.parametrize("engine", [EngineKind.VLLM, EngineKind.LLAMACPP, EngineKind.OPENAI])
+@pytest.mark.parametrize(
+    ("dialect", "operation", "fields", "path", "reader"),
+    [
+        ("ollama", "chat", {"messages": HELLO}, "/v1/chat/completions", TranslatedStream),
+        ("ollama", "chat", {"messages": HELLO, "stream": False}, "/v1/chat/completions", TranslatedBody),
+        ("ollama", "generate", {"prompt": "x"}, "/v1/chat/completions", TranslatedStream),
+        ("ollama", "generate", {"prompt": "x", "stream": False}, "/v1/chat/completions", TranslatedBody),
+        ("ollama", "generate", {"prompt": "x", "raw": True}, "/v1/completions", TranslatedStream),
+        ("ollama", "embed", {"input": "x"}, "/v1/embeddings", TranslatedBody),
+        ("ollama", "embed_old", {"prompt": "x"}, "/v1/embeddings", TranslatedBody),
+        ("anthropic", "messages", {"messages": HELLO}, "/v1/chat/completions", TranslatedBody),
+        ("anthropic", "messages", {"messages": HELLO, "stream": True}, "/v1/chat/completions", TranslatedStream),
+    ],
+)
+def test_the_way_on_a_server_of_openais_wire(engine, dialect, operation, fields, path, reader):
+    way = sent(asked(dialect, operation, **fields), engine=engine)
+
+    assert (way.path, type(way.reader), json.loads(way.body)["model"]) == (path, reader, "qwen3:14b")
 
 
 @pytest.mark.parametrize(

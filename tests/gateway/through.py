@@ -24,10 +24,18 @@ CALL = {"function": {"name": "sum", "arguments": {"a": 1}}}
 class Through:
     """What is asked goes its way, and the bodies of an engine come back through the readers, byte by byte."""
 
-    def __init__(self, *answers, is_context_set=True, fails=None, http: ModuleType = httpx):
+    def __init__(
+        self,
+        *answers,
+        is_context_set=True,
+        fails=None,
+        http: ModuleType = httpx,
+        engine: EngineKind = EngineKind.OLLAMA,
+    ):
         self.answers = list(answers)
         self.asked = []
         self.is_context_set = is_context_set
+        self.engine = engine
         self.fails = fails
         self.http = http
         self.transport = http.MockTransport(self.handle)
@@ -46,12 +54,12 @@ class Through:
             return self.http.Response(200, json={"input_tokens": estimated_tokens(call.fields)})
         way = upstream(
             call,
-            engine=EngineKind.OLLAMA,
+            engine=self.engine,
             model="qwen3:14b",
             context_length=8192,
             is_context_set=self.is_context_set,
             call_id="abc",
-            created=1_764_417_600,
+            clock=lambda: 1_764_417_600.0,
         )
         self.asked.append((way.path, json.loads(way.body)))
         waiting = beat(call.dialect, call.stream) * 2
