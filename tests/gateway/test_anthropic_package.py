@@ -5,6 +5,8 @@ import httpx2
 import pytest
 from pydantic import BaseModel
 
+from providers.core.types import EngineKind
+from tests.gateway.openai_wire import call_piece, chunk, ended, whole
 from tests.gateway.reading import done, line, said
 from tests.gateway.through import CALL, HELLO, MODEL, Through
 
@@ -25,6 +27,42 @@ def test_anthropic_streams_and_answers():
     assert (streamed.content[1].text, streamed.content[2].input) == ("Größe", {"a": 1})
     assert (streamed.stop_reason, streamed.usage.input_tokens, streamed.usage.output_tokens) == ("tool_use", 12, 3)
     assert (whole.content[0].text, whole.stop_reason, whole.model) == ("Größe", "end_turn", MODEL)
+
+
+def test_anthropic_on_a_server_of_openais_wire():
+    events = chunk(reasoning_content="hm") + chunk("Grö") + chunk("ße")
+    call = chunk(tool_calls=[call_piece('{"a"', id="x", name="sum")]) + chunk(tool_calls=[call_piece(":1}")])
+    through = Through(
+        events + call + ended("tool_calls"), whole("Größe", reason="length"), http=httpx2, engine=EngineKind.VLLM
+    )
+    client = anthropic_client(through)
+
+    with client.messages.stream(model=MODEL, max_tokens=9, messages=HELLO) as stream:
+        streamed = stream.get_final_message()
+    result = {"type": "tool_result", "tool_use_id": streamed.content[2].id, "content": "1"}
+    turns = [{"role": "assistant", "content": streamed.content}, {"role": "user", "content": [result]}]
+    whole_one = client.messages.create(model=MODEL, max_tokens=9, messages=[*HELLO, *turns])
+
+    assert [each.type for each in streamed.content] == ["thinking", "text", "tool_use"]
+    assert (streamed.content[1].text, streamed.content[2].input) == ("Größe", {"a": 1})
+    assert (streamed.stop_reason, streamed.usage.input_tokens, streamed.usage.output_tokens) == ("tool_use", 12, 3)
+    assert (whole_one.content[0].text, whole_one.stop_reason, whole_one.model) == ("Größe", "max_tokens", MODEL)
+    _, (path, asked) = through.asked
+    assert (path, asked["messages"][1]["tool_calls"][0]["id"]) == ("/v1/chat/completions", streamed.content[2].id)
+    assert asked["messages"][2] == {
+        "role": "tool",
+        "content": "1",
+        "tool_call_id": streamed.content[2].id,
+        "name": "sum",
+    }
+
+
+@pytest.mark.parametrize("answer", [chunk("Yes"), chunk("Yes") + b'data: {"error":{"message":"x"}}\n\n', b""])
+def test_anthropic_raises_when_an_answer_of_openais_wire_fails_in_the_middle(answer):
+    client = anthropic_client(Through(answer, http=httpx2, engine=EngineKind.VLLM))
+
+    with pytest.raises(anthropic.APIError), client.messages.stream(model=MODEL, max_tokens=9, messages=HELLO) as stream:
+        stream.get_final_message()
 
 
 class Answer(BaseModel):
