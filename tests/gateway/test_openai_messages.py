@@ -1,6 +1,8 @@
 """Messages of Ollama's wire, said on OpenAI's: pictures, tool calls and which call a result answers."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubemoot_web.gateway.asking import BadAsk
 from kubemoot_web.gateway.openai_messages import Messages
@@ -130,6 +132,23 @@ def test_made_up_ids_keep_clear_of_those_that_are_given():
     said = say(given, calls("b"))
 
     assert [each["tool_calls"][0]["id"] for each in said] == ["call00000", "call00001"]
+
+
+TURNS = st.lists(
+    st.one_of(
+        st.lists(st.sampled_from("ab"), min_size=1, max_size=3).map(lambda names: calls(*names)),
+        st.sampled_from([None, "a", "b"]).map(lambda name: result(tool_name=name)),
+    )
+)
+
+
+@given(TURNS)
+def test_no_id_is_made_twice_and_no_call_answered_twice(turns):
+    said = say(*turns)
+
+    made = [call["id"] for each in said for call in each.get("tool_calls", ())]
+    given_back = [each["tool_call_id"] for each in said if each["role"] == "tool"]
+    assert (len(set(made)), len(set(given_back))) == (len(made), len(given_back))
 
 
 def test_ids_are_what_the_strictest_template_takes():

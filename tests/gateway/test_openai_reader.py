@@ -59,9 +59,21 @@ def test_a_chat_that_streams():
     assert verdict == OK
 
 
-@given(cuts(ANSWER))
-def test_it_is_the_same_however_it_is_cut(pieces):
-    assert read(reader(), pieces) == read(reader(), [ANSWER])
+@pytest.mark.parametrize(
+    ("dialect", "operation"), [("ollama", "chat"), ("ollama", "generate"), ("anthropic", "messages")]
+)
+@given(pieces=cuts(ANSWER))
+def test_it_is_the_same_however_it_is_cut(dialect, operation, pieces):
+    assert read(reader(dialect, operation, stream=True), pieces) == read(
+        reader(dialect, operation, stream=True), [ANSWER]
+    )
+
+
+@given(st.integers(0, len(ANSWER) - len(FINAL)))
+def test_an_answer_that_is_cut_off_anywhere_is_never_taken_for_whole(length):
+    got, verdict = read(reader(), bytewise(ANSWER[:length]), is_broken=True)
+
+    assert (list(lines_of(got)[-1]), verdict) == (["error"], Verdict(end=CallEnd.TRUNCATED))
 
 
 @pytest.mark.parametrize("end", [b"\r\n", b"\n"])
