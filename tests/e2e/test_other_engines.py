@@ -131,8 +131,8 @@ def test_a_router_loads_and_unloads_what_calls_need_and_nothing_by_itself(stack:
     loads = [event["model"] for event in state["events"] if event["event"] == "load_start"]
     assert loads[-2:] == [LARGE, SMALL]
     assert (state["selfEvictions"], state["loaded"]) == (0, [SMALL])
-    _, calls = stack.rest.call("GET", "/calls?limit=1")
-    assert calls["items"][0]["server"] == "router"
+    raw = openai_client(stack).chat.completions.with_raw_response.create(model=SMALL, messages=HELLO, max_tokens=2)
+    assert (raw.headers["x-kubemoot-server"], raw.headers["x-kubemoot-action"]) == ("router", "use")
 
 
 def test_tools_are_called_through_every_dialect(stack: Stack):
