@@ -12,7 +12,10 @@ class Face(Protocol):
         """Answer one request.
 
         Raises:
-            WireError, QueueFull, NotLoaded, LoadBroke: the request is to be answered with `error`.
+            WireError: the request is to be answered with an error.
+            QueueFull: so is this one, for too many wait.
+            NotLoaded: so is this one, for its model is not in memory.
+            LoadBroke: so is this one, for its model could not be loaded.
             Cut: the connection is to be broken.
         """
         ...

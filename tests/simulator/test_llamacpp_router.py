@@ -192,7 +192,20 @@ async def test_an_unload_may_be_confirmed_and_never_happen(http, server):
     answered = await said(http, "POST", "/models/unload", {"model": "qwen3:8b"})
 
     assert answered == (200, {"success": True})
-    assert all(copy.departure is None for copy in server.engine.copies.values())
+    assert [copy.departure for copy in server.engine.copies.values()] == [None]
+
+
+async def test_an_unload_that_never_happens_lets_a_load_go_on(http, server):
+    server.engine.faults.switch({"load_hang": True, "unload_ignored": True})
+    await http.post("/models/load", json={"model": "qwen3:8b"})
+    await eventually(lambda: server.state()["loading"] == ["qwen3:8b"])
+
+    answered = await said(http, "POST", "/models/unload", {"model": "qwen3:8b"})
+    server.engine.faults.switch({"load_hang": False})
+    await eventually(lambda: server.state()["loading"] == [])
+
+    assert answered == (200, {"success": True})
+    assert await statuses(http) == {"qwen3:8b": ("loaded", None, None)}
 
 
 @pytest.mark.parametrize(
