@@ -41,10 +41,10 @@ class LlamaRouterFace:
             case "GET", ("/models" | openai_calls.MODELS):
                 await reply.json(200, self._listed())
             case "POST", "/models/load":
-                self._load(_told(self._engine, wire.parsed(body)))
+                self._load(wire.parsed(body))
                 await reply.json(200, {"success": True})
             case "POST", "/models/unload":
-                self._unload(_told(self._engine, wire.parsed(body)))
+                self._unload(wire.parsed(body))
                 await reply.json(200, {"success": True})
             case _ if not await openai_calls.answer(self._engine, ACCENT, method, path, body, reply):
                 await reply.json(404, llamacpp.error(404, "File Not Found"))
@@ -57,14 +57,20 @@ class LlamaRouterFace:
         """Give up the loads that still run."""
         await self._loads.close()
 
-    def _load(self, model: SimulatedModel) -> None:
+    def _load(self, body: dict[str, Any]) -> None:
+        model = _found(self._engine, body)
+        if model is None:
+            raise wire.WireError(404, "File Not Found")
         if self._loads.status(model) is not LoadStatus.UNLOADED:
-            raise wire.WireError(400, "model is already loaded")
+            raise wire.WireError(400, "model is already running")
         self._loads.start(model)
 
-    def _unload(self, model: SimulatedModel) -> None:
+    def _unload(self, body: dict[str, Any]) -> None:
+        model = _found(self._engine, body)
+        if model is None:
+            raise wire.WireError(400, "model is not found")
         if self._loads.status(model) is LoadStatus.UNLOADED:
-            raise wire.WireError(400, "model is not loaded")
+            raise wire.WireError(400, "model is not running")
         self._loads.stop(model)
 
     def _listed(self) -> dict[str, Any]:
@@ -100,31 +106,23 @@ class LlamaRouterFace:
         }
 
 
-def _told(engine: SimulatedEngine, body: dict[str, Any]) -> SimulatedModel:
-    """Look up the model that is to be loaded or unloaded.
-
-    Raises:
-        WireError: 400 without a name, 404 for a model that is not in the catalog.
-    """
-    return _found(engine, body, unknown=404)
-
-
 def _called(engine: SimulatedEngine, body: dict[str, Any]) -> tuple[SimulatedModel, str]:
     """Look up the model that a call names, and its first name, which answers bear.
 
     Raises:
-        WireError: 400 without a name, and also for an unknown one: the real router says so of calls.
+        WireError: 400, also for an unknown one: the real router keeps 404 for loads.
     """
-    model = _found(engine, body, unknown=400)
+    if not body.get("model"):
+        raise wire.WireError(400, "model name is missing from the request")
+    model = _found(engine, body)
+    if model is None:
+        raise wire.WireError(400, f"model '{body['model']}' not found")
     return model, model.name
 
 
-def _found(engine: SimulatedEngine, body: dict[str, Any], *, unknown: int) -> SimulatedModel:
-    name = wire.name_in(body)
-    model = engine.config.models.get(name)
-    if model is None:
-        raise wire.WireError(unknown, f"model '{name}' not found")
-    return by_weights(engine.config.models)[model.digest][0]
+def _found(engine: SimulatedEngine, body: dict[str, Any]) -> SimulatedModel | None:
+    named = engine.config.models.get(str(body.get("model")))
+    return None if named is None else by_weights(engine.config.models)[named.digest][0]
 
 
 ACCENT = llamacpp.accent(_called)

@@ -211,11 +211,16 @@ async def test_an_unload_that_never_happens_lets_a_load_go_on(http, server):
 @pytest.mark.parametrize(
     ("path", "body", "refused"),
     [
-        ("/models/load", {"model": "no-such:1b"}, (404, "not_found_error", "model 'no-such:1b' not found")),
-        ("/models/load", {"model": "qwen3:8b"}, (400, "invalid_request_error", "model is already loaded")),
-        ("/models/load", {}, (400, "invalid_request_error", "model is required")),
-        ("/models/unload", {"model": "no-such:1b"}, (404, "not_found_error", "model 'no-such:1b' not found")),
-        ("/models/unload", {"model": "qwen3:14b"}, (400, "invalid_request_error", "model is not loaded")),
+        ("/models/load", {"model": "no-such:1b"}, (404, "not_found_error", "File Not Found")),
+        ("/models/load", {"model": "qwen3:8b"}, (400, "invalid_request_error", "model is already running")),
+        ("/models/load", {}, (404, "not_found_error", "File Not Found")),
+        ("/models/unload", {"model": "no-such:1b"}, (400, "invalid_request_error", "model is not found")),
+        ("/models/unload", {"model": "qwen3:14b"}, (400, "invalid_request_error", "model is not running")),
+        (
+            "/v1/chat/completions",
+            {"messages": ASK["messages"]},
+            (400, "invalid_request_error", "model name is missing from the request"),
+        ),
         ("/v1/chat/completions", ASK | {"model": "qwen3:14b"}, (400, "invalid_request_error", "model is not loaded")),
         (
             "/v1/completions",
