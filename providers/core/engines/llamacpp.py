@@ -99,14 +99,7 @@ class LlamaCppEngine:
         now: float,  # noqa: ARG002 - the port's signature
     ) -> tuple[LoadedCopy, ...] | ProbeFailure:
         """Read what is in memory now. A model that is still loading is not."""
-        body = READER.read(call=MODELS, reply=reply)
-        if isinstance(body, ProbeFailure):
-            return body
-        assert body is not None
-        try:
-            return _loaded(_listed(body))
-        except Nonsense as found:
-            return READER.nonsense(call=MODELS, found=str(found))
+        return READER.parsed(call=MODELS, reply=reply, parse=lambda body: _loaded(_listed(body)))
 
     def parse_coming(self, *, reply: HttpReply) -> frozenset[str]:
         """Name the models that are being loaded."""

@@ -86,14 +86,7 @@ class OllamaEngine:
 
     def parse_residents(self, *, reply: HttpReply, now: float) -> tuple[LoadedCopy, ...] | ProbeFailure:
         """Read what is in memory now. A model that is still loading is listed too: listed is not yet ready."""
-        body = READER.read(call=RUNNING, reply=reply)
-        if isinstance(body, ProbeFailure):
-            return body
-        assert body is not None
-        try:
-            return parse_loaded(body, now=now)
-        except Nonsense as found:
-            return READER.nonsense(call=RUNNING, found=str(found))
+        return READER.parsed(call=RUNNING, reply=reply, parse=lambda body: parse_loaded(body, now=now))
 
     def parse_coming(self, *, reply: HttpReply) -> None:  # noqa: ARG002 - the port's signature
         """Say nothing: a model that is loading is listed as if it were there, and its load is answered at its end."""

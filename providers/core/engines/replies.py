@@ -1,12 +1,14 @@
 """Reading the replies to a probe's questions, whichever engine they come from."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from providers.core.engines import messages
 from providers.core.engines.base import FailureKind, HttpCall, HttpReply, ProbeFailure, Trouble
 from providers.core.engines.json_reading import JsonObject, Nonsense, read_object
 
+T = TypeVar("T")
 WANTS_KEY = (401, 403)
 
 
@@ -33,6 +35,17 @@ class ReplyReader:
             return _wrong(messages.wrong_status(call=call, status=status, expected=self.expected[call.path]))
         try:
             return read_object(reply.body)
+        except Nonsense as found:
+            return self.nonsense(call=call, found=str(found))
+
+    def parsed(self, *, call: HttpCall, reply: HttpReply, parse: Callable[[JsonObject], T]) -> T | ProbeFailure:
+        """Read a reply that must be there, and what it says."""
+        body = self.read(call=call, reply=reply)
+        if isinstance(body, ProbeFailure):
+            return body
+        assert body is not None
+        try:
+            return parse(body)
         except Nonsense as found:
             return self.nonsense(call=call, found=str(found))
 

@@ -84,14 +84,7 @@ class ServingEngine:
         now: float,  # noqa: ARG002 - the port's signature
     ) -> tuple[LoadedCopy, ...] | ProbeFailure:
         """Read what is served."""
-        body = self.reader.read(call=MODELS, reply=reply)
-        if isinstance(body, ProbeFailure):
-            return body
-        assert body is not None
-        try:
-            return _copies(body)
-        except Nonsense as found:
-            return self.reader.nonsense(call=MODELS, found=str(found))
+        return self.reader.parsed(call=MODELS, reply=reply, parse=_copies)
 
 
 def _copies(body: JsonObject) -> tuple[LoadedCopy, ...]:
