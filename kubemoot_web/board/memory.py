@@ -26,7 +26,7 @@ class Segment:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """The bar with what is said beside it. Without a known total there are no segments, only what is known; of a server
-    that loads nothing neither total nor sizes are asked for.
+    that has nothing more to load neither total nor sizes are asked for.
     """
 
     summary: str
@@ -59,9 +59,9 @@ def memory_of(*, snapshot: ClusterSnapshot, server: Server, palette: Palette) ->
         if mib is not None
     ]
     held = sum(piece.mib for piece in pieces)
-    if not server.can_load and (unknown or server.usable_mib is None):
+    if _is_all_there(server) and (unknown or server.usable_mib is None):
         return Memory(
-            summary=messages.serves_what_it_has(),
+            summary=messages.all_in_memory(),
             free="",
             percent=None,
             segments=(),
@@ -105,6 +105,11 @@ def shares(sizes: Sequence[float]) -> tuple[int, ...]:
         least, most = edges[-1] + 1, WHOLE - (len(sizes) - place)
         edges.append(min(WHOLE, max(least, min(most, round(WHOLE * sum(sizes[:place]) / whole)))))
     return tuple(after - before for before, after in pairwise(edges))
+
+
+def _is_all_there(server: Server) -> bool:
+    """Say whether there is nothing more to load here, so that its memory decides nothing."""
+    return not server.can_load or (server.models is not None and server.warm.keys() >= server.models > frozenset())
 
 
 def _laid_out(pieces: Sequence[_Piece]) -> tuple[Segment, ...]:

@@ -11,10 +11,9 @@ from django import forms
 
 from kubemoot_web.crds.errors import ImportProblem
 from kubemoot_web.crds.kinds import API_VERSION
-from providers.core.types import TITLES
+from providers.core.types import TITLES, EngineKind
 
 KIND_CHOICES = tuple((kind.value, title) for kind, title in TITLES.items())
-LOADS_MODELS = ("ollama",)
 LATENCY_CHOICES = (
     ("", "not said"),
     ("low", "low: small and quick"),
@@ -76,10 +75,17 @@ class ServerForm(ResourceForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Ask for the memory of an engine that loads models: without it nothing would ever be loaded there."""
-        if self.cleaned_data.get("kind") in LOADS_MODELS and not self.cleaned_data.get("memory"):
-            self.add_error("memory", "Say how much memory its GPUs have: nothing is loaded there without it.")
+        """Ask for the memory of an engine that surely loads models."""
+        if self.cleaned_data.get("kind") == EngineKind.OLLAMA:
+            self.need_memory()
         return self.cleaned_data
+
+    def need_memory(self) -> bool:
+        """Ask for the memory where it is not said: without it nothing would ever be loaded there. Say whether it is."""
+        if self.cleaned_data.get("memory"):
+            return False
+        self.add_error("memory", "Say how much memory its GPUs have: nothing is loaded there without it.")
+        return True
 
     def document(self) -> dict[str, Any]:
         """Write the ModelServer."""

@@ -25,6 +25,7 @@ from kubemoot_web.pages.guard import needs
 from providers import queries
 from providers.core.endpoint_key import EndpointRefused, endpoint_base
 from providers.core.endpoint_safety import check_endpoint
+from providers.core.engines import ENGINES
 from providers.core.engines.base import ProbeFailure
 from providers.core.naming import DEFAULT_NAMESPACE
 from providers.core.specs import ServerSpec
@@ -90,9 +91,12 @@ async def _registers(form: ServerForm) -> bool:
     if not await _applies([form], dry_run=True):
         return False
     if not form.cleaned_data["anyway"]:
-        outcome = await _look(kind=EngineKind(form.cleaned_data["kind"]), endpoint=form.cleaned_data["endpoint"])
-        if _is_wrong(outcome):
+        kind = EngineKind(form.cleaned_data["kind"])
+        outcome = await _look(kind=kind, endpoint=form.cleaned_data["endpoint"])
+        if not isinstance(outcome, Observation):
             form.add_error("endpoint", _told(outcome))
+            return False
+        if ENGINES[kind].loader is not None and _has_more(outcome) and form.need_memory():
             return False
     return await _applies([form])
 
@@ -122,6 +126,12 @@ async def _look(*, kind: EngineKind, endpoint: str) -> Observation | ProbeFailur
         return refused
     rt = await bootstrap.runtime()
     return (await probe_server(engine=rt.engine, kind=kind, endpoint=base, now=rt.now())).outcome
+
+
+def _has_more(seen: Observation) -> bool:
+    """Say whether a server has models that are not in its memory."""
+    there = {name for copy in seen.loaded for name in (copy.model, *copy.aliases)}
+    return any(model.model not in there for model in seen.available or ())
 
 
 def _is_wrong(outcome: Observation | ProbeFailure | EndpointRefused) -> bool:

@@ -33,9 +33,11 @@ class Suggestion:
 def suggest(*, model: str, size_mib: int | None) -> Suggestion:
     """Guess what kind of model this is."""
     name, _, tag = model.lower().rpartition("/")[2].partition(":")
-    found = PARAMS.search(tag) or PARAMS.search(name)
+    in_name = PARAMS.search(name)
+    found = PARAMS.search(tag) or in_name
+    family = name[: in_name.start()] if in_name and in_name.start() else name
     return Suggestion(
-        family=NOT_IN_LABELS.sub("-", name).strip("-._")[:63].rstrip("-._"),
+        family=NOT_IN_LABELS.sub("-", family).strip("-._")[:63].rstrip("-._"),
         params=found[0] if found else "",
         latency_class=_latency_class(billions=_billions(found) if found else None, size_mib=size_mib),
         capabilities=tuple(

@@ -16,12 +16,16 @@ PATIENCE_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A model server that answered, with the models that it lists. `slots`: how many calls it says it takes at once."""
+    """A model server that answered, with the models that it lists.
+
+    `can_load`: it brings more of them into its memory when told to. `slots`: how many calls it says it takes at once.
+    """
 
     kind: EngineKind
     title: str
     endpoint: str
     models: tuple[str, ...]
+    can_load: bool = True
     slots: int | None = None
 
 
@@ -42,11 +46,18 @@ async def _ask(engine: EngineApi, usual: Usual, port: int) -> Found | None:
         if not usual.is_it(told):
             return None
         listed = usual.models_of(await _read(engine, endpoint=endpoint, path=usual.models_path))
-        slots = usual.slots_of(told)
+        can_load, slots = usual.can_load(told), usual.slots_of(told)
     except (ValueError, KeyError, TypeError):
         return None
     models = tuple(dict.fromkeys(listed))
-    return Found(kind=usual.kind, title=TITLES[usual.kind], endpoint=endpoint, models=models, slots=slots)
+    return Found(
+        kind=usual.kind,
+        title=TITLES[usual.kind],
+        endpoint=endpoint,
+        models=models,
+        can_load=can_load,
+        slots=slots,
+    )
 
 
 async def _read(engine: EngineApi, *, endpoint: str, path: str) -> Any:

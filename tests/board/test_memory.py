@@ -75,12 +75,13 @@ def test_an_unknown_budget_is_called_unknown_with_what_to_set():
     )
 
 
-def test_where_nothing_is_ever_loaded_memory_decides_nothing():
+@pytest.mark.parametrize("engine", [{"kind": "vllm", "can_load": False}, {"kind": "llamacpp", "can_load": True}])
+def test_where_there_is_nothing_more_to_load_memory_decides_nothing(engine):
     """Nobody need look up the size of what vLLM was started with."""
-    served = record(kind="vllm", can_load=False, total_mib=None, residents=[copy("served", None)])
+    there = {"residents": [copy("served", None)], "seen": {"models": ("served",)}}
 
-    assert card(server=served).memory == Memory(
-        summary="It serves what it was started with",
+    assert card(server=record(total_mib=None, **there, **engine)).memory == Memory(
+        summary="All its models are in memory",
         free="",
         percent=None,
         segments=(),
@@ -88,8 +89,14 @@ def test_where_nothing_is_ever_loaded_memory_decides_nothing():
         is_unsure=False,
         problem="",
     )
-    known = record(kind="vllm", can_load=False, residents=[copy("served", 10240)])
+    known = record(residents=[copy("served", 10240)], seen={"models": ("served",)}, **engine)
     assert card(server=known).memory.summary == "10.0 GiB of 32.0 GiB held by models"
+
+
+def test_where_there_is_more_to_load_its_memory_is_asked_for():
+    more = record(total_mib=None, residents=[copy("a", None)], seen={"models": ("a", "b")})
+
+    assert card(server=more).memory.problem.startswith("Memory unknown: set scheduling.memoryMiB.")
 
 
 def test_a_model_of_unknown_size_makes_free_memory_unknown():

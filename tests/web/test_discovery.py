@@ -69,10 +69,15 @@ async def test_each_engine_is_known_by_an_answer_that_only_it_gives(serve, engin
             title="llama.cpp",
             endpoint=f"http://127.0.0.1:{ports['llamacpp']}",
             models=("gemma3",),
+            can_load=False,
             slots=4,
         ),
         Found(
-            kind=EngineKind.VLLM, title="vLLM", endpoint=f"http://127.0.0.1:{ports['vllm']}", models=("Qwen/Qwen3-32B",)
+            kind=EngineKind.VLLM,
+            title="vLLM",
+            endpoint=f"http://127.0.0.1:{ports['vllm']}",
+            models=("Qwen/Qwen3-32B",),
+            can_load=False,
         ),
     )
 
@@ -82,7 +87,7 @@ async def test_a_router_is_known_by_its_role_and_does_not_say_how_many_calls_it_
 
     (found,) = await look_around(engine=engine, ports={"ollama": 1, "vllm": 1, "llamacpp": port})
 
-    assert (found.kind, found.models, found.slots) == (EngineKind.LLAMACPP, ("gemma3",), None)
+    assert (found.kind, found.models, found.can_load, found.slots) == (EngineKind.LLAMACPP, ("gemma3",), True, None)
 
 
 @pytest.mark.parametrize(

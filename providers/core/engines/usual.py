@@ -11,7 +11,7 @@ from providers.core.types import EngineKind
 class Usual:
     """An engine's usual port, the path that tells it from others, and the path that lists its models.
 
-    `is_it`, `models_of` and `slots_of` read decoded JSON; whatever they stumble over is the answer of another program.
+    What is asked of answers reads decoded JSON; whatever it stumbles over is the answer of another program.
     """
 
     kind: EngineKind
@@ -20,6 +20,7 @@ class Usual:
     is_it: Callable[[Any], bool]
     models_path: str
     models_of: Callable[[Any], list[str]]
+    can_load: Callable[[Any], bool]
     slots_of: Callable[[Any], int | None] = lambda _: None
 
 
@@ -39,6 +40,7 @@ USUAL = (
         is_it=lambda answer: "version" in answer,
         models_path="/api/tags",
         models_of=_ollama_models,
+        can_load=lambda _: True,
     ),
     Usual(
         kind=EngineKind.LLAMACPP,
@@ -47,6 +49,7 @@ USUAL = (
         is_it=lambda answer: "total_slots" in answer or answer["role"] == "router",
         models_path="/v1/models",
         models_of=_openai_models,
+        can_load=lambda answer: "total_slots" not in answer,
         slots_of=lambda answer: int(answer["total_slots"]) if "total_slots" in answer else None,
     ),
     Usual(
@@ -56,5 +59,6 @@ USUAL = (
         is_it=lambda answer: any(model["owned_by"] == "vllm" for model in answer["data"]),
         models_path="/v1/models",
         models_of=_openai_models,
+        can_load=lambda _: False,
     ),
 )

@@ -30,6 +30,7 @@ from scheduler.core.messages.choices import (
     option_sentence,
 )
 from scheduler.core.messages.servers import (
+    all_in_memory,
     being_unloaded,
     draining_for,
     last_seen,
@@ -47,7 +48,6 @@ from scheduler.core.messages.servers import (
     server_doing,
     server_phase,
     server_problem,
-    serves_what_it_has,
     size_unknown,
     slot_queue,
     slots_capped,
@@ -59,6 +59,7 @@ from scheduler.core.messages.wording import seconds, size, who
 
 __all__ = (
     "Keeper",
+    "all_in_memory",
     "asking",
     "being_unloaded",
     "call_ends",
@@ -95,7 +96,6 @@ __all__ = (
     "server_doing",
     "server_phase",
     "server_problem",
-    "serves_what_it_has",
     "size",
     "size_unknown",
     "slot_queue",

@@ -43,9 +43,9 @@ def memory_unknown() -> str:
     return "Memory unknown: set scheduling.memoryMiB. What is loaded here is used; nothing else is loaded."
 
 
-def serves_what_it_has() -> str:
-    """Say that a server's memory decides nothing, for nothing is loaded there."""
-    return "It serves what it was started with"
+def all_in_memory() -> str:
+    """Say that a server's memory decides nothing, for there is nothing more to load."""
+    return "All its models are in memory"
 
 
 def size_unknown(*, models: Sequence[str]) -> str:
