@@ -15,6 +15,7 @@ class Reason(StrEnum):
 
     GPU_BUSY = "gpu-busy"
     GPU_CLOSED = "gpu-closed"
+    SIZE_UNKNOWN = "size-unknown"
     LOAD_OVERDUE = "load-overdue"
     WAIT_LOST = "wait-lost"
     MODEL_TOO_LARGE = "model-too-large"
@@ -23,7 +24,9 @@ class Reason(StrEnum):
     QUEUE_CLEARED = "queue-cleared"
 
 
-WITHOUT_CAPACITY = frozenset({Reason.GPU_BUSY, Reason.GPU_CLOSED, Reason.LOAD_OVERDUE, Reason.WAIT_LOST})
+WITHOUT_CAPACITY = frozenset(
+    {Reason.GPU_BUSY, Reason.GPU_CLOSED, Reason.SIZE_UNKNOWN, Reason.LOAD_OVERDUE, Reason.WAIT_LOST}
+)
 
 
 def code_of(*, reason: str) -> str:

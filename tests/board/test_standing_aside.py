@@ -12,6 +12,7 @@ from scheduler.core.ledger import Settled
     [
         ("gpu-busy", "gpu-busy"),
         ("gpu-closed", "gpu-busy"),
+        ("size-unknown", "gpu-busy"),
         ("load-overdue", "gpu-busy"),
         ("key-limit", "key-limit"),
         ("queue-cleared", "queue-cleared"),

@@ -225,6 +225,15 @@ def test_who_has_waited_to_its_limit_stands_aside():
     assert said == [("stand_aside", "w", A, "gpu-busy")]
 
 
+def test_who_waited_for_a_model_of_unknown_size_is_told_so():
+    """A router of llama.cpp does not tell sizes: nothing is busy there, and no waiting would have helped."""
+    alone = cluster(server().having(models=frozenset({A}))).at()
+    elsewhere = cluster(server().having(models=frozenset({A})), server("gpu-2").loaded(A, None)).at()
+
+    assert planned(alone, wants("w", A, since=NOW - 90, limit=90)) == [("stand_aside", "w", A, "size-unknown")]
+    assert planned(elsewhere, wants("w", A, since=NOW - 90, limit=90))[0][0] == "use"
+
+
 CLOSED = {
     "it cannot be reached": server().loaded(A).having(ready=False),
     "it is paused": server().loaded(A).having(paused=True),

@@ -134,6 +134,7 @@ def test_it_says_what_it_should(wanted, said):
         ("prompt-too-large", "The prompt is longer than the context qwen3:32b has", "with memory to spare."),
         ("gpu-busy", "Every GPU with room for qwen3:32b stayed busy", "raise the agent's limit, or add a server."),
         ("gpu-closed", "No server that can hold qwen3:32b took calls for it", "Their pages say why and since when."),
+        ("size-unknown", "Nobody knows how large qwen3:32b is", "its engine does not tell sizes."),
         ("load-overdue", "The load of qwen3:32b did not end", "or try again later."),
         ("wait-lost", "The call lost its turn in line", "Send it again."),
     ],

@@ -89,10 +89,17 @@ def places_of(*, snapshot: ClusterSnapshot, waiter: Waiter) -> tuple[Server, ...
 
 
 def why_not_placed(*, snapshot: ClusterSnapshot, waiter: Waiter) -> Reason:
-    """Say why a wait ends without a place: its servers are busy, or none of them takes a call for its models now."""
+    """Say why a wait ends without a place: its servers are busy, none of them takes a call for its models now, or those
+    that do would have to load one of a size that nobody knows.
+    """
     places = tuple(_places(snapshot=snapshot, waiter=waiter))
-    takes_any = any(server.is_open and not _rests(server=server, model=each.model) for server, each in places)
-    return Reason.GPU_BUSY if takes_any or not places else Reason.GPU_CLOSED
+    takes = [
+        (server, each) for server, each in places if server.is_open and not _rests(server=server, model=each.model)
+    ]
+    if not takes:
+        return Reason.GPU_CLOSED if places else Reason.GPU_BUSY
+    is_unsized = all(_is_unsized(snapshot=snapshot, server=server, model=each.model) for server, each in takes)
+    return Reason.SIZE_UNKNOWN if is_unsized else Reason.GPU_BUSY
 
 
 def _places(*, snapshot: ClusterSnapshot, waiter: Waiter) -> Iterator[tuple[Server, Candidate]]:
@@ -103,6 +110,12 @@ def _places(*, snapshot: ClusterSnapshot, waiter: Waiter) -> Iterator[tuple[Serv
                 snapshot=snapshot, server=server, candidate=candidate
             ):
                 yield server, candidate
+
+
+def _is_unsized(*, snapshot: ClusterSnapshot, server: Server, model: str) -> bool:
+    """Say whether a model would have to be loaded on a server, and cannot be, because its size is not known."""
+    is_here = model in server.warm or model in server.loading
+    return not is_here and snapshot.footprint(server=server, model=model) is None
 
 
 def _rests(*, server: Server, model: str) -> bool:

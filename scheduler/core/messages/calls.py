@@ -91,6 +91,11 @@ def stood_aside(*, reason: str, model: str) -> str:
                 f"No server that can hold {model} took calls for it when the wait ended: each was not ready, kept from "
                 f"calls, or resting because its calls or loads failed. Their pages say why and since when."
             )
+        case Reason.SIZE_UNKNOWN:
+            return (
+                f"Nobody knows how large {model} is, so it is loaded nowhere. Set vramMib of its Model: "
+                f"its engine does not tell sizes."
+            )
         case Reason.LOAD_OVERDUE:
             return (
                 f"The load of {model} did not end until the waiting limit, and should have long before. Look at what "
