@@ -6,7 +6,7 @@ from typing import Any
 from providers.core.endpoint_aliases import canonical_key
 from providers.core.endpoint_key import endpoint_base
 from providers.core.model_names import normalise
-from providers.core.naming import bound_server, server_name, split_server_name
+from providers.core.naming import DEFAULT_NAMESPACE, bound_server, server_name, split_server_name
 from providers.core.resource_groups import resource_group_of
 from providers.core.specs import ModelSpec, ServerSpec
 from providers.core.types import EngineKind
@@ -59,13 +59,11 @@ def declared_footprints() -> dict[str, int]:
 
 def _server(namespace: str, name: str, spec: Mapping[str, Any]) -> ServerSpec:
     scheduling = spec.get("scheduling", {})
-    secret = spec.get("secretRef", {})
     return ServerSpec(
         name=server_name(namespace=namespace, name=name),
         kind=EngineKind(spec["type"]),
         endpoint=endpoint_base(spec["endpoint"]),
-        secret_name=secret.get("name"),
-        secret_key=secret.get("key"),
+        secret=_secret(namespace, spec.get("secretRef")),
         memory_mib=scheduling.get("memoryMiB"),
         reserve_mib=scheduling.get("reserveMiB"),
         weight=scheduling.get("weight", 100),
@@ -80,6 +78,13 @@ def _server(namespace: str, name: str, spec: Mapping[str, Any]) -> ServerSpec:
         fail_mode=scheduling.get("failMode", "closed"),
         telemetry_url=spec.get("telemetry", {}).get("url"),
     )
+
+
+def _secret(namespace: str, reference: Mapping[str, str] | None) -> str | None:
+    if reference is None:
+        return None
+    named = f"{reference['name']}/{reference['key']}"
+    return named if namespace == DEFAULT_NAMESPACE else f"{namespace}/{named}"
 
 
 def _model(

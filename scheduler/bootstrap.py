@@ -197,7 +197,8 @@ async def _start() -> Runtime:
     except BaseException:
         await ledger.close()
         raise
-    catalog, effects, engine = OrmCatalog(), CeleryEffects(), engine_api()
+    folder = settings.KUBEMOOT.secrets_folder
+    catalog, effects, engine = OrmCatalog(), CeleryEffects(), engine_api(secrets=folder)
     held = HeldTickets(ledger=ledger, config=figures)
     return Runtime(
         config=figures,
@@ -208,7 +209,7 @@ async def _start() -> Runtime:
             ledger=ledger,
             effects=effects,
             config=figures,
-            relay=engine_relay(),
+            relay=engine_relay(secrets=folder),
             held=held,
             local=LocalPlaces(
                 ledger=ledger,

@@ -161,6 +161,7 @@ class Relaying:
             silence_s=config.call_timeout_s,
             headers=(("content-type", "application/json"), *self._passed_up()),
             body=made.body,
+            secret=config.secret,
         )
 
     def _passed_up(self) -> list[tuple[str, str]]:

@@ -79,7 +79,7 @@ async def models(request: HttpRequest, principal: Principal, name: str) -> HttpR
         if forms.is_valid() and (not wanted or await _applies(wanted)):
             return redirect("start-call")
         return await _page(request, "start/models.html", {"server": server, "forms": forms}, is_wrong=True)
-    outcome = await _look(kind=server.kind, endpoint=server.endpoint)
+    outcome = await _look(kind=server.kind, endpoint=server.endpoint, secret=server.secret)
     context: dict[str, Any] = {"server": server, "outcome": _told(outcome), "is_wrong": _is_wrong(outcome)}
     if isinstance(outcome, Observation):
         context["forms"] = ModelForms(initial=await _suggested(outcome.available or (), server=server))
@@ -118,14 +118,16 @@ async def _applies(forms: Sequence[ServerForm | ModelForm], *, dry_run: bool = F
     return True
 
 
-async def _look(*, kind: EngineKind, endpoint: str) -> Observation | ProbeFailure | EndpointRefused:
+async def _look(
+    *, kind: EngineKind, endpoint: str, secret: str | None = None
+) -> Observation | ProbeFailure | EndpointRefused:
     try:
         check_endpoint(endpoint)
         base = endpoint_base(endpoint)
     except EndpointRefused as refused:
         return refused
     rt = await bootstrap.runtime()
-    return (await probe_server(engine=rt.engine, kind=kind, endpoint=base, now=rt.now())).outcome
+    return (await probe_server(engine=rt.engine, kind=kind, endpoint=base, now=rt.now(), secret=secret)).outcome
 
 
 def _has_more(seen: Observation) -> bool:

@@ -33,6 +33,13 @@ class Env(GatewayEnv):
         description="folder for the database, the Valkey files and the secret key",
         examples=["/var/lib/kubemoot"],
     )
+    engine_secrets: Path | None = Field(
+        None,
+        validation_alias="KUBEMOOT_SECRETS",
+        description="folder with the keys of engines, a file for each: NAME/KEY as secretRef names them; empty means "
+        "`secrets` in KUBEMOOT_DATA",
+        examples=["/etc/kubemoot/secrets"],
+    )
     database_url: str = Field(
         "",
         validation_alias="DATABASE_URL",
@@ -184,6 +191,11 @@ class Env(GatewayEnv):
         if value and not value.startswith(REDIS_SCHEMES):
             raise ValueError(f"must start with one of {', '.join(REDIS_SCHEMES)}")
         return value
+
+    @property
+    def secrets_folder(self) -> Path:
+        """Give the folder with the keys of engines, whether or not it is there."""
+        return self.data / "secrets" if self.engine_secrets is None else self.engine_secrets
 
     @field_validator("secret_key", mode="after")
     @classmethod

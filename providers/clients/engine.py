@@ -7,11 +7,13 @@ every way in which a call can fail into a value. It never logs: bodies may hold 
 import asyncio
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 import httpx
 
+from providers.clients.secret_files import SecretFiles
 from providers.core.endpoint_key import EndpointRefused, parse_endpoint
 from providers.core.endpoint_safety import is_forbidden, is_forbidden_address
 from providers.core.engines.base import HttpCall, HttpReply, Trouble
@@ -27,8 +29,9 @@ IDLE_CONNECTIONS = 50
 class EngineHttp:
     """Sends calls to engines. One object belongs to one event loop; `close` ends its connections."""
 
-    def __init__(self, *, max_body_bytes: int = MAX_BODY_BYTES) -> None:
-        """Prepare; nothing is connected before the first call."""
+    def __init__(self, *, secrets: SecretFiles | None = None, max_body_bytes: int = MAX_BODY_BYTES) -> None:
+        """Prepare; nothing is connected before the first call. Without `secrets` nobody has a key."""
+        self._secrets = secrets
         self._max_body_bytes = max_body_bytes
         self._client = httpx.AsyncClient(
             follow_redirects=False,
@@ -43,16 +46,23 @@ class EngineHttp:
 
     async def send(self, *, endpoint: str, call: HttpCall) -> HttpReply:
         """Send one call and wait for its whole reply; trouble is a reply too. Cancelling closes the connection."""
+        reply = await self._reply(endpoint=endpoint, call=call)
+        return reply if call.secret is None else replace(reply, secret=call.secret)
+
+    async def _reply(self, *, endpoint: str, call: HttpCall) -> HttpReply:
         try:
             place = parse_endpoint(endpoint)
             url = place.base_url + call.path
+            headers = self._headers(call)
+            if headers is None:
+                return HttpReply(trouble=Trouble.NO_KEY)
             async with asyncio.timeout(call.timeout_s):
                 if await _leads_astray(place.host):
                     return HttpReply(trouble=Trouble.BAD_ADDRESS)
-                reply = await self._exchange(url=url, call=call)
+                reply = await self._exchange(url=url, call=call, headers=headers)
                 if reply.trouble is Trouble.BROKEN and call.method == "GET":
                     # The engine was restarted and the connection kept from before is dead: asking again harms nothing.
-                    reply = await self._exchange(url=url, call=call)
+                    reply = await self._exchange(url=url, call=call, headers=headers)
                 return reply
         except TimeoutError:
             return HttpReply(trouble=Trouble.TIMED_OUT)
@@ -73,9 +83,16 @@ class EngineHttp:
         """Close it."""
         await self.close()
 
-    async def _exchange(self, *, url: str, call: HttpCall) -> HttpReply:
+    def _headers(self, call: HttpCall) -> dict[str, str] | None:
+        """Give the key that a call carries, as a header; None where that is not there."""
+        if call.secret is None:
+            return {}
+        key = None if self._secrets is None else self._secrets.key(secret=call.secret)
+        return None if key is None else {"authorization": f"Bearer {key}"}
+
+    async def _exchange(self, *, url: str, call: HttpCall, headers: dict[str, str]) -> HttpReply:
         try:
-            async with self._client.stream(call.method, url, json=call.json) as response:
+            async with self._client.stream(call.method, url, json=call.json, headers=headers) as response:
                 body = bytearray()
                 async for piece in response.aiter_bytes():
                     body += piece

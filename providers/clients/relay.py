@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from providers.clients.engine_answer import EngineAnswer
 from providers.clients.engine_wire import EngineWire
+from providers.clients.secret_files import SecretFiles
 from providers.core.endpoint_key import DEFAULT_PORTS, EndpointRefused, host_text, parse_endpoint
 from providers.core.endpoint_safety import is_forbidden, is_forbidden_address
 from providers.core.engines.base import Trouble
@@ -37,8 +38,9 @@ class Place:
 class RelayClient:
     """Sends clients' calls to engines. One object belongs to one event loop; `close` ends its connections."""
 
-    def __init__(self) -> None:
-        """Prepare; nothing is connected before the first call."""
+    def __init__(self, *, secrets: SecretFiles | None = None) -> None:
+        """Prepare; nothing is connected before the first call. Without `secrets` nobody has a key."""
+        self._secrets = secrets
         self._free: dict[tuple[bool, str, int], list[EngineWire]] = {}
         self._names: dict[str, tuple[float, list[str]]] = {}
         self._sweep: asyncio.TimerHandle | None = None
@@ -54,7 +56,7 @@ class RelayClient:
         place = _place(endpoint)
         if place is None:
             raise RelayFailed(trouble=Trouble.BAD_ADDRESS, was_sent=False)
-        head = _head(place, request)
+        head = _head(place, request, key=None if request.secret is None else self._key(request.secret))
         wire = self._take(place) or await self._connect(place)
         if not wire.is_open:  # closed as soon as it was open
             raise RelayFailed(trouble=Trouble.UNREACHED, was_sent=False)
@@ -76,6 +78,17 @@ class RelayClient:
             wire.close()
         self._free.clear()
         await asyncio.sleep(0)  # the loop closes the sockets in its next turn
+
+    def _key(self, secret: str) -> str:
+        """Look a key up.
+
+        Raises:
+            RelayFailed: it is not there.
+        """
+        key = None if self._secrets is None else self._secrets.key(secret=secret)
+        if key is None:
+            raise RelayFailed(trouble=Trouble.NO_KEY, was_sent=False)
+        return key
 
     def _take(self, place: Place) -> EngineWire | None:
         """Take a free connection, the one last used first."""
@@ -180,7 +193,7 @@ def _place(endpoint: str) -> Place | None:
     )
 
 
-def _head(place: Place, request: RelayRequest) -> bytes:
+def _head(place: Place, request: RelayRequest, *, key: str | None) -> bytes:
     """Write the head of a request.
 
     Raises:
@@ -193,6 +206,7 @@ def _head(place: Place, request: RelayRequest) -> bytes:
         "accept-encoding: identity",
         "user-agent: kubemoot",
         *(f"{name}: {value}" for name, value in request.headers),
+        *(() if key is None else (f"authorization: Bearer {key}",)),
         f"content-length: {len(request.body)}",
     ]
     if any("\r" in line or "\n" in line for line in lines):

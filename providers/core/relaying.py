@@ -10,13 +10,17 @@ Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayRequest:
-    """One request to an engine. `silence_s` bounds the time without a byte, before the answer's head and after it."""
+    """One request to an engine. `silence_s` bounds the time without a byte, before the answer's head and after it.
+
+    `secret` names the key that it carries.
+    """
 
     method: str
     path: str
     silence_s: float
     headers: Headers = ()
     body: bytes = b""
+    secret: str | None = None
 
 
 class RelayFailed(Exception):

@@ -19,13 +19,15 @@ class ResourceGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
-    """A registered server. `endpoint` is the base address that an engine's API paths are appended to."""
+    """A registered server. `endpoint` is the base address that an engine's API paths are appended to.
+
+    `secret` names the key that it wants: `name/key`, before it the namespace unless that is `default`.
+    """
 
     name: str
     kind: EngineKind
     endpoint: str
-    secret_name: str | None = None
-    secret_key: str | None = None
+    secret: str | None = None
     memory_mib: int | None = None
     reserve_mib: int | None = None
     weight: float = 100

@@ -7,11 +7,20 @@ every step has a limit; cancelling at any point closes the connection, and so en
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from providers.core.engines import ENGINES, messages
-from providers.core.engines.base import Engine, HttpCall, Loader, ProbeFailure, StepDone, StepFailed, TryAnotherWay
+from providers.core.engines.base import (
+    Engine,
+    HttpCall,
+    HttpReply,
+    Loader,
+    ProbeFailure,
+    StepDone,
+    StepFailed,
+    TryAnotherWay,
+)
 from providers.core.types import EngineKind, LoadedCopy, Observation
 from providers.ports import EngineApi, LoadReport
 
@@ -72,6 +81,7 @@ async def load_model(
     engine: EngineApi,
     kind: EngineKind,
     endpoint: str,
+    secret: str | None = None,
     model: str,
     victims: Sequence[str],
     context_length: int | None,
@@ -92,7 +102,15 @@ async def load_model(
     codec = ENGINES[kind]
     if codec.loader is None:
         raise LoadFailed(step=LoadStep.ASK, model=model, detail=messages.loads_nothing(model=model))
-    server = _Server(engine=engine, codec=codec, loader=codec.loader, endpoint=endpoint, limits=limits, now=now)
+    server = _Server(
+        engine=engine,
+        codec=codec,
+        loader=codec.loader,
+        endpoint=endpoint,
+        secret=secret,
+        limits=limits,
+        now=now,
+    )
     digests, resident = await server.look(model=model)  # 1
     started = time.monotonic()
     await server.unload(models=victims, digests=digests, resident=resident, report=report)  # 2
@@ -122,6 +140,7 @@ class _Server:
     codec: Engine
     loader: Loader
     endpoint: str
+    secret: str | None
     limits: LoadLimits
     now: float
 
@@ -129,7 +148,7 @@ class _Server:
         """Ask for the digests of what is on disk and for what is in memory."""
         replies = []
         for call in self.codec.probe_calls():
-            replies.append(await self.engine.send(endpoint=self.endpoint, call=call))
+            replies.append(await self._send(call))
             if replies[-1].trouble is not None:
                 break
         seen = self.codec.parse_probe(replies=replies, now=self.now)
@@ -154,7 +173,7 @@ class _Server:
         """Send a step's calls in their order until the engine does it."""
         detail = ""
         for call in calls:
-            reply = await self.engine.send(endpoint=self.endpoint, call=call)
+            reply = await self._send(call)
             match self.loader.parse_step(call=call, reply=reply):
                 case StepDone():
                     return
@@ -188,6 +207,9 @@ class _Server:
             await asyncio.sleep(pause)
             pause = min(pause * 2, self.limits.longest_poll_s)
 
+    async def _send(self, call: HttpCall) -> HttpReply:
+        return await self.engine.send(endpoint=self.endpoint, call=replace(call, secret=self.secret))
+
     async def _wait_until_gone(self, *, model: str, digest: str | None, deadline: float) -> None:
         pause = self.limits.first_poll_s
         while True:
@@ -206,7 +228,7 @@ class _Server:
         for attempt in range(ASK_ATTEMPTS):
             if attempt:
                 await asyncio.sleep(self.limits.longest_poll_s)
-            reply = await self.engine.send(endpoint=self.endpoint, call=self.codec.residents_call())
+            reply = await self._send(self.codec.residents_call())
             seen = self.codec.parse_residents(reply=reply, now=self.now)
             if not isinstance(seen, ProbeFailure):
                 return seen, self.loader.parse_coming(reply=reply)

@@ -1,6 +1,6 @@
 """Asks one server what it holds. It decides nothing and stores nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from providers.core.engines import ENGINES
 from providers.core.engines.base import HttpReply, ProbeFailure
@@ -16,15 +16,18 @@ class ProbeResult:
     asked_at: float
 
 
-async def probe_server(*, engine: EngineApi, kind: EngineKind, endpoint: str, now: float) -> ProbeResult:
+async def probe_server(
+    *, engine: EngineApi, kind: EngineKind, endpoint: str, now: float, secret: str | None = None
+) -> ProbeResult:
     """Ask a server for its version and models, and read the answer; `now` is the moment of asking.
 
-    The calls go one after another and end with the first that fails, so that a server that hangs costs one time-out.
+    `secret` names the key that the engine wants. The calls go one after another and end with the first that fails, so
+    that a server that hangs costs one time-out.
     """
     codec = ENGINES[kind]
     replies: list[HttpReply] = []
     for call in codec.probe_calls():
-        reply = await engine.send(endpoint=endpoint, call=call)
+        reply = await engine.send(endpoint=endpoint, call=replace(call, secret=secret))
         replies.append(reply)
         if reply.trouble is not None:
             break

@@ -81,7 +81,9 @@ def _servers(arguments: argparse.Namespace) -> list[SimulatedServer]:
     places = [_place(text) for text in arguments.server] or [(arguments.port, arguments.memory_mib)]
     return [
         SimulatedServer(
-            config=EngineConfig(kind=kind, memory_mib=memory, models=models, **tuning), host=arguments.host, port=port
+            config=EngineConfig(kind=kind, memory_mib=memory, models=models, api_key=arguments.api_key, **tuning),
+            host=arguments.host,
+            port=port,
         )
         for port, memory in places
     ]
@@ -120,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--models", default="qwen3:8b,qwen3:14b,qwen3:32b", help="NAME, NAME=MIB or NAME=OTHER-NAME, ..."
     )
+    parser.add_argument("--api-key", default="", help="wanted as a bearer token")
     parser.add_argument("--preload", default="", help="models that are in memory from the start, where they fit")
     defaults = {f.name: f.default for f in fields(EngineConfig)}
     for name in RATES:

@@ -29,6 +29,9 @@ FACES: dict[ServerKind, Callable[..., Face]] = {
 }
 
 
+KEYLESS = frozenset({"/health", "/v1/health"})
+
+
 class SimulatorApp:
     """Serves one simulated engine with the face of its kind."""
 
@@ -80,10 +83,17 @@ class SimulatorApp:
         await asyncio.sleep(faults.seconds("slow"))
         if faults.is_on("nonsense"):
             await reply.whole(200, PAGE, kind="text/html")
+        elif not self._may_ask(scope, path):
+            await reply.json(401, self._face.error(path, 401, "Unauthorized"))
         elif faults.is_on("error500"):
             await reply.json(500, self._face.error(path, 500, "simulated failure"))
         else:
             await self._answer_or_refuse(method, path, body, reply)
+
+    def _may_ask(self, scope: Scope, path: str) -> bool:
+        """Say whether a request carries the key, where the server wants one."""
+        key = self._engine.config.api_key
+        return not key or path in KEYLESS or (b"authorization", f"Bearer {key}".encode()) in scope["headers"]
 
     async def _answer_or_refuse(self, method: str, path: str, body: bytes, reply: Reply) -> None:
         """Answer in the dialect of the path. A cut answer is left as it is: the server then breaks the connection."""

@@ -10,7 +10,8 @@ from providers.simulator.kinds import ServerKind
 class EngineConfig:
     """What the machine can do. `speed` makes loads and answers so many times faster; keep-alives stay as written.
 
-    `context_length` is what one slot has; at Ollama a call may ask for another.
+    `context_length` is what one slot has; at Ollama a call may ask for another. With an `api_key` all but what tells
+    its health wants that key.
     """
 
     memory_mib: int
@@ -26,6 +27,7 @@ class EngineConfig:
     context_length: int = 4096
     version: str = "0.12.0"
     speed: float = 1.0
+    api_key: str = ""
     kind: ServerKind = ServerKind.OLLAMA
 
 

@@ -37,6 +37,7 @@ class ServerConfig:
     aborts_on_disconnect: bool = True
     quarantine_on_ambiguous: bool = False
     fail_mode: FailMode = FailMode.CLOSED
+    secret: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -108,6 +108,7 @@ async def _watched(
             engine=engine,
             kind=EngineKind(record.config.kind),
             endpoint=record.config.endpoint,
+            secret=record.config.secret,
             model=load.model,
             victims=load.evicts,
             context_length=record.config.context_length,

@@ -69,7 +69,11 @@ async def server_probe(
     asked_at = now()
     doubt = doubt_to_end(replica=ledger.replica, record=record, now=asked_at)
     result = await probe_server(
-        engine=engine, kind=EngineKind(record.config.kind), endpoint=record.config.endpoint, now=asked_at
+        engine=engine,
+        kind=EngineKind(record.config.kind),
+        endpoint=record.config.endpoint,
+        now=asked_at,
+        secret=record.config.secret,
     )
     current = ledger.replica.servers.get(server)
     if current is None or current.config.endpoint != record.config.endpoint:

@@ -34,7 +34,13 @@ class ShownModels:
             until, body = self._known.get(key, (0.0, b""))
             if until > self._clock():
                 return body
-            call = HttpCall(method="POST", path="/api/show", json={"model": model}, timeout_s=TIMEOUT_S)
+            call = HttpCall(
+                method="POST",
+                path="/api/show",
+                json={"model": model},
+                timeout_s=TIMEOUT_S,
+                secret=server.config.secret,
+            )
             reply = await self._engine.send(endpoint=server.config.endpoint, call=call)
             if reply.status == 200:
                 if len(self._known) >= MOST:

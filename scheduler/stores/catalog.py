@@ -74,4 +74,5 @@ def _config(server: ServerSpec) -> ServerConfig:
         aborts_on_disconnect=server.aborts_on_disconnect,
         quarantine_on_ambiguous=server.quarantine_on_ambiguous,
         fail_mode=FailMode(server.fail_mode),
+        secret=server.secret,
     )

@@ -14,7 +14,7 @@ from scheduler.stores.link import Link
 
 log = logging.getLogger(__name__)
 
-LAYOUT = 10
+LAYOUT = 11
 PAGE = 1000
 
 

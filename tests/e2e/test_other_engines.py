@@ -1,5 +1,6 @@
 """A router of llama.cpp, one of its servers with one model, and vLLM: unmodified clients of every dialect call them."""
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -20,11 +21,16 @@ KINDS = {
     "one": ("llamacpp-single", f"{ONE}=6144"),
     "served": ("vllm", f"{SERVED}=6144"),
 }
+KEY = "the-engines-own-key"
 RESOURCES = """
 apiVersion: kubemoot.ai/v1alpha1
 kind: ModelServer
 metadata: {name: router}
-spec: {type: llamacpp, endpoint: "%(router)s", scheduling: {memoryMiB: 16384, reserveMiB: 2048, maxParallel: 2}}
+spec:
+  type: llamacpp
+  endpoint: "%(router)s"
+  secretRef: {name: rack, key: token}
+  scheduling: {memoryMiB: 16384, reserveMiB: 2048, maxParallel: 2}
 ---
 apiVersion: kubemoot.ai/v1alpha1
 kind: ModelServer
@@ -34,7 +40,7 @@ spec: {type: llamacpp, endpoint: "%(one)s", scheduling: {maxParallel: 2}}
 apiVersion: kubemoot.ai/v1alpha1
 kind: ModelServer
 metadata: {name: served}
-spec: {type: vllm, endpoint: "%(served)s", scheduling: {maxParallel: 2}}
+spec: {type: vllm, endpoint: "%(served)s", secretRef: {name: rack, key: token}, scheduling: {maxParallel: 2}}
 ---
 apiVersion: kubemoot.ai/v1alpha1
 kind: Model
@@ -55,8 +61,10 @@ def engines(stack: Stack) -> Iterator[dict[str, str]]:
     with ExitStack() as running:
         urls = {}
         for name, (kind, models) in KINDS.items():
-            asked = ("--kind", kind, "--models", models, "--port", "0", "--memory-mib", "16384", "--slots", "2")
+            asked = ["--kind", kind, "--models", models, "--port", "0", "--memory-mib", "16384", "--slots", "2"]
+            asked += ["--api-key", KEY] if name != "one" else []
             _, (urls[name],) = running.enter_context(engine_process(*asked, "--speed", "20"))
+        put_key(stack, KEY)
         status, body = stack.rest.call("POST", "/apply", RESOURCES % urls)
         assert status == 200, body
         stack.rest.until(lambda picture: [s["ready"] for s in picture["servers"]] == [True] * 5)
@@ -68,6 +76,13 @@ def engines(stack: Stack) -> Iterator[dict[str, str]]:
                 stack.rest.call("DELETE", f"/resources/modelservers/default/{name}")
             for name in (SMALL, LARGE):
                 stack.rest.call("DELETE", f"/resources/models/default/{name}")
+
+
+def put_key(stack: Stack, key: str) -> None:
+    """Put the key of an engine where its server's secretRef means it to be."""
+    file = stack.data / "secrets" / "rack" / "token"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{key}\n")
 
 
 def anthropic_client(stack: Stack) -> anthropic.Anthropic:
@@ -183,3 +198,21 @@ def test_the_page_and_the_api_say_what_each_server_is(stack: Stack):
     for name, kind in (("router", "llamacpp"), ("one", "llamacpp"), ("served", "vllm")):
         _, document = stack.rest.call("GET", f"/resources/modelservers/default/{name}")
         assert (document["spec"]["type"], document["status"]["phase"]) == (kind, "Ready")
+
+
+def test_a_key_that_its_engine_does_not_take_is_told_to_the_operator_and_seen_by_nobody(stack: Stack):
+    def served(picture: dict[str, Any]) -> dict[str, Any]:
+        return next(server for server in picture["servers"] if server["name"] == "served")
+
+    put_key(stack, "another-key")
+    try:
+        stack.rest.until(lambda picture: not served(picture)["ready"])
+        assert "did not take the key rack/token (HTTP 401)" in served(stack.rest.cluster())["detail"]
+    finally:
+        put_key(stack, KEY)
+    stack.rest.until(lambda picture: served(picture)["ready"])
+    assert by_openai(stack, SERVED, False)[1] == 20
+
+    seen = [stack.rest.call("GET", path)[1] for path in ("/cluster", "/resources/modelservers/default/served")]
+    assert KEY not in json.dumps(seen)
+    assert KEY not in "\n".join(stack.up.lines)

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from providers.core.engines import ENGINES
 from providers.core.engines.base import FailureKind, HttpCall, HttpReply, ProbeFailure, StepDone, StepFailed, Trouble
+from providers.core.engines.llamacpp import READER
+from providers.core.engines.openai_listing import MODELS
 from providers.core.types import AvailableModel, EngineKind, LoadedCopy, Observation
 
 ENGINE = ENGINES[EngineKind.LLAMACPP]
@@ -123,8 +125,23 @@ def test_a_server_that_wants_a_key_is_told_apart_from_one_that_is_broken():
     failure = probe(props=HttpReply(status=401), models=HttpReply(status=401))
 
     assert failure.detail == (
-        "GET /v1/models wants an API key (HTTP 401), and Kubemoot sends none: "
-        "start the engine without one, where only Kubemoot reaches it."
+        "GET /v1/models wants a key (HTTP 401): put it into a Secret, and name that in the server's secretRef."
+    )
+
+
+def test_a_key_that_is_not_the_engines_own_is_named():
+    failure = READER.read(call=MODELS, reply=HttpReply(status=401, secret="rack/token"))
+
+    assert failure.detail == "GET /v1/models did not take the key rack/token (HTTP 401). Is it the engine's own?"
+
+
+def test_a_key_that_is_not_there_is_named_and_says_nothing_of_the_engine():
+    failure = READER.read(call=MODELS, reply=HttpReply(trouble=Trouble.NO_KEY, secret="rack/token"))
+
+    assert failure == ProbeFailure(
+        kind=FailureKind.WRONG_ANSWER,
+        detail="GET /v1/models: the key rack/token, which secretRef names, is not there. "
+        "Put it into the file of that name in the folder KUBEMOOT_SECRETS.",
     )
 
 

@@ -142,6 +142,10 @@ TROUBLES = {
     Trouble.TIMED_OUT: (FailureKind.NO_ANSWER, "GET /api/version: no answer in 5 s."),
     Trouble.BROKEN: (FailureKind.NO_ANSWER, "GET /api/version: the connection broke before the answer was whole."),
     Trouble.TOO_LARGE: (FailureKind.WRONG_ANSWER, "GET /api/version: the answer is far too large."),
+    Trouble.NO_KEY: (
+        FailureKind.WRONG_ANSWER,
+        "GET /api/version: the key rack/token, which secretRef names, is not there.",
+    ),
     Trouble.BAD_ADDRESS: (FailureKind.NO_ANSWER, "GET /api/version: the endpoint is not an address that can be asked."),
 }
 
@@ -151,7 +155,7 @@ def test_every_trouble_has_its_sentence(trouble):
     """C29: a time-out is a failed probe of this moment; nothing about the server is concluded from it for later."""
     kind, sentence = TROUBLES[trouble]
 
-    failure = ENGINE.parse_probe(replies=(HttpReply(trouble=trouble),), now=NOW)
+    failure = ENGINE.parse_probe(replies=(HttpReply(trouble=trouble, secret="rack/token"),), now=NOW)
 
     assert failure.kind is kind
     assert failure.detail.startswith(sentence)

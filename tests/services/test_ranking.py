@@ -265,3 +265,18 @@ def test_servers_and_footprints_come_as_the_scheduler_needs_them():
     assert (gpu.aborts_on_disconnect, cloud.aborts_on_disconnect) == (False, True)
     assert (gpu.quarantine_on_ambiguous, cloud.quarantine_on_ambiguous) == (True, False)
     assert async_to_sync(catalog.footprints)() == {"m": 200}
+
+
+def test_a_servers_key_is_named_as_its_file_is():
+    reference = "  secretRef: {name: rack, key: api}\n"
+    apply(
+        bundle(
+            server("a", endpoint="http://a:1", spec=reference),
+            server("b", endpoint="http://b:1", spec="  secretRef: {name: rack}\n"),
+            server("c", endpoint="http://c:1", spec=reference).replace("name: c", "name: c, namespace: team-b"),
+            server("d", endpoint="http://d:1"),
+        )
+    )
+
+    found = {each.name: each.secret for each in async_to_sync(catalog.servers)()}
+    assert found == {"a": "rack/api", "b": "rack/token", "team-b/c": "team-b/rack/api", "d": None}

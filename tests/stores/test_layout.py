@@ -84,7 +84,8 @@ async def test_what_this_layout_holds_is_kept_and_nothing_is_said(
 FORM = {
     "documents": {
         ServerConfig: "name kind endpoint weight total_mib reserve_mib slots max_concurrent interactive_reserve"
-        " resource_group context_length can_load call_timeout_s aborts_on_disconnect quarantine_on_ambiguous fail_mode",
+        " resource_group context_length can_load call_timeout_s aborts_on_disconnect quarantine_on_ambiguous fail_mode"
+        " secret",
         ResourceGroup: "name max_concurrent",
         ServerSeen: "phase ready since detail residents models observed estimated version probed_at addresses",
         ServerLearned: "load_mib_per_s call_s success_rate blocked_until failures load_problem circuit answered_at",
@@ -127,4 +128,4 @@ def test_whoever_changes_the_form_raises_its_number() -> None:
         "keys": {kind: " ".join(sorted(names)) for kind, names in keys.items()},
         "packed": re.sub(r"\s+", "", packed).replace("ticket.", "").replace(",", " "),
     }
-    assert (LAYOUT, form) == (10, FORM)
+    assert (LAYOUT, form) == (11, FORM)

@@ -129,6 +129,7 @@ def _facts(*, server: Server, record: ServerRecord, group: GroupFlight | None) -
         "calls at once": "" if server.max_concurrent is None else f"{server.max_concurrent} at most",
         "kept for people": f"{server.interactive_reserve} of them" if server.interactive_reserve else "",
         "calls together": "" if group is None else group_limit(group=group, server=server.name),
+        "key": "" if config.secret is None else f"the secret {config.secret}",
         "when a client leaves": "" if config.aborts_on_disconnect else "its engine works on",
         "when a call ends in doubt": "it is taken out" if config.quarantine_on_ambiguous else "",
         "a call takes": "" if learned.call_s is None else messages.seconds(learned.call_s),

@@ -23,25 +23,34 @@ class Trouble(StrEnum):
     BROKEN = "broken"
     TOO_LARGE = "too-large"
     BAD_ADDRESS = "bad-address"
+    NO_KEY = "no-key"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpCall:
-    """One request to an engine. `timeout_s` bounds the whole answer, not the silence between two pieces of it."""
+    """One request to an engine. `timeout_s` bounds the whole answer, not the silence between two pieces of it.
+
+    `secret` names the key that it carries.
+    """
 
     method: str
     path: str
     timeout_s: float
     json: Mapping[str, Any] | None = None
+    secret: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpReply:
-    """What came back: a status with a body, or else the trouble that kept it from coming."""
+    """What came back: a status with a body, or else the trouble that kept it from coming.
+
+    `secret` names the key that the call carried, or should have.
+    """
 
     status: int | None = None
     body: bytes = b""
     trouble: Trouble | None = None
+    secret: str | None = None
 
 
 class FailureKind(StrEnum):

@@ -9,13 +9,15 @@ TROUBLES = {
     Trouble.TIMED_OUT: "no answer in {timeout_s:g} s. The engine accepts connections, but hangs.",
     Trouble.BROKEN: "the connection broke before the answer was whole. The engine may just be restarting.",
     Trouble.TOO_LARGE: "the answer is far too large. Is the endpoint really an engine?",
+    Trouble.NO_KEY: "the key {secret}, which secretRef names, is not there. Put it into the file of that name in the "
+    "folder KUBEMOOT_SECRETS.",
     Trouble.BAD_ADDRESS: "the endpoint is not an address that can be asked. Write it like http://host:11434.",
 }
 
 
-def trouble(*, call: HttpCall, kind: Trouble) -> str:
-    """Say why a call got no reply."""
-    return f"{_name(call)}: {TROUBLES[kind].format(timeout_s=call.timeout_s)}"
+def trouble(*, call: HttpCall, kind: Trouble, secret: str | None = None) -> str:
+    """Say why a call got no reply; `secret` names the key that it should have carried."""
+    return f"{_name(call)}: {TROUBLES[kind].format(timeout_s=call.timeout_s, secret=secret)}"
 
 
 def wrong_status(*, call: HttpCall, status: int, expected: str) -> str:
@@ -30,12 +32,11 @@ def nonsense(*, call: HttpCall, found: str, expected: str, engine: str) -> str:
     return f"{_name(call)} answered {found} where {expected} was expected. Is the endpoint really {engine}?"
 
 
-def key_wanted(*, call: HttpCall, status: int) -> str:
-    """Say that an engine answers only who has a key."""
-    return (
-        f"{_name(call)} wants an API key (HTTP {status}), and Kubemoot sends none: "
-        "start the engine without one, where only Kubemoot reaches it."
-    )
+def key_wanted(*, call: HttpCall, status: int, secret: str | None) -> str:
+    """Say that an engine answers only who has a key, and what to do; `secret` names the one that it did not take."""
+    if secret is not None:
+        return f"{_name(call)} did not take the key {secret} (HTTP {status}). Is it the engine's own?"
+    return f"{_name(call)} wants a key (HTTP {status}): put it into a Secret, and name that in the server's secretRef."
 
 
 def still_starting(*, call: HttpCall) -> str:

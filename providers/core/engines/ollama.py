@@ -109,7 +109,8 @@ class OllamaEngine:
         model = str((call.json or {}).get("model", ""))
         if reply.trouble is not None:
             return StepFailed(
-                detail=messages.trouble(call=call, kind=reply.trouble), timed_out=reply.trouble is Trouble.TIMED_OUT
+                detail=messages.trouble(call=call, kind=reply.trouble, secret=reply.secret),
+                timed_out=reply.trouble is Trouble.TIMED_OUT,
             )
         match reply.status:
             case 200:

@@ -10,6 +10,8 @@ from providers.core.engines.json_reading import JsonObject, Nonsense, read_objec
 
 T = TypeVar("T")
 WANTS_KEY = (401, 403)
+NOT_SILENT = frozenset({Trouble.TOO_LARGE, Trouble.NO_KEY})
+"""Troubles that say nothing about whether the engine answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +26,13 @@ class ReplyReader:
     ) -> JsonObject | ProbeFailure | None:
         """Read one reply: an object, a failure, or None when the server is alive and does not say."""
         if reply.trouble is not None:
-            kind = FailureKind.WRONG_ANSWER if reply.trouble is Trouble.TOO_LARGE else FailureKind.NO_ANSWER
-            return ProbeFailure(kind=kind, detail=messages.trouble(call=call, kind=reply.trouble))
+            kind = FailureKind.WRONG_ANSWER if reply.trouble in NOT_SILENT else FailureKind.NO_ANSWER
+            return ProbeFailure(kind=kind, detail=messages.trouble(call=call, kind=reply.trouble, secret=reply.secret))
         status = reply.status or 0
         if may_be_missing and 400 <= status < 500:
             return None
         if status in WANTS_KEY:
-            return _wrong(messages.key_wanted(call=call, status=status))
+            return _wrong(messages.key_wanted(call=call, status=status, secret=reply.secret))
         if status != 200:
             return _wrong(messages.wrong_status(call=call, status=status, expected=self.expected[call.path]))
         try:

@@ -30,6 +30,8 @@ class Failure(StrEnum):
 
 
 BUSY_STATUSES = frozenset({429, 503})
+NO_ACCESS = 401
+"""What an engine says of our key for it: whoever called has nothing to do with that, and would look at their own."""
 NOT_IMPLEMENTED = 501
 """What llama.cpp says to an embedding it was not started for: it works, and whoever asked wants something else."""
 
@@ -48,7 +50,9 @@ def failure_of(*, status: int) -> Failure | None:
         return Failure.BUSY
     if status == NOT_IMPLEMENTED:
         return None
-    if status >= 500 or status < 200:  # an engine that would speak another protocol speaks none of ours
+    if (
+        status == NO_ACCESS or status >= 500 or status < 200
+    ):  # an engine that would speak another protocol speaks none of ours
         return Failure.ERROR
     return Failure.REDIRECTED if 300 <= status < 400 else None
 

@@ -82,6 +82,8 @@ def test_the_pause_doubles_up_to_ten_seconds():
         (200, None),
         (302, Failure.REDIRECTED),
         (400, None),
+        (401, Failure.ERROR),
+        (403, None),
         (404, None),
         (422, None),
         (429, Failure.BUSY),
