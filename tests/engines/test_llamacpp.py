@@ -121,11 +121,12 @@ def test_a_server_that_still_loads_its_model_says_so():
     )
 
 
-def test_a_server_that_wants_a_key_is_told_apart_from_one_that_is_broken():
-    failure = probe(props=HttpReply(status=401), models=HttpReply(status=401))
+def test_a_server_that_wants_a_key_is_told_apart_from_one_that_is_broken(recorded):
+    """It tells anybody which models it has, and answers calls to nobody without the key."""
+    failure = probe(props=HttpReply(status=401), models=ok(recorded("llamacpp_models.json")))
 
     assert failure.detail == (
-        "GET /v1/models wants a key (HTTP 401): put it into a Secret, and name that in the server's secretRef."
+        "GET /props wants a key (HTTP 401): put it into a Secret, and name that in the server's secretRef."
     )
 
 

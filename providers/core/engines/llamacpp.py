@@ -24,7 +24,7 @@ from providers.core.engines.base import (
 )
 from providers.core.engines.json_reading import JsonObject, Nonsense, read_object
 from providers.core.engines.openai_listing import EXPECTED, MODELS, entries_of
-from providers.core.engines.replies import ReplyReader
+from providers.core.engines.replies import UNAUTHORIZED, ReplyReader
 from providers.core.types import AvailableModel, LoadedCopy, Observation
 from providers.core.units import mib_from_bytes
 
@@ -60,13 +60,17 @@ class LlamaCppEngine:
         replies: Sequence[HttpReply],
         now: float,  # noqa: ARG002 - the port's signature
     ) -> Observation | ProbeFailure:
-        """Read what a server said about itself. Only its list of models is indispensable."""
+        """Read what a server said about itself. Only its list of models is indispensable.
+
+        It tells anybody which models it has, but its settings only who has the key that calls need too.
+        """
         settings = _Settings()
         listed: tuple[_Listed, ...] = ()
         for call, reply in zip(self.probe_calls(), replies, strict=False):
             if reply.status == 503:
                 return ProbeFailure(kind=FailureKind.WRONG_ANSWER, detail=messages.still_starting(call=call))
-            body = READER.read(call=call, reply=reply, may_be_missing=call is PROPS)
+            is_secret = call is PROPS and reply.status != UNAUTHORIZED
+            body = READER.read(call=call, reply=reply, may_be_missing=is_secret)
             if isinstance(body, ProbeFailure):
                 return body
             if body is None:

@@ -9,7 +9,8 @@ from providers.core.engines.base import FailureKind, HttpCall, HttpReply, ProbeF
 from providers.core.engines.json_reading import JsonObject, Nonsense, read_object
 
 T = TypeVar("T")
-WANTS_KEY = (401, 403)
+UNAUTHORIZED = 401
+WANTS_KEY = (UNAUTHORIZED, 403)
 NOT_SILENT = frozenset({Trouble.TOO_LARGE, Trouble.NO_KEY})
 """Troubles that say nothing about whether the engine answers."""
 
