@@ -45,9 +45,17 @@ class Said:
 
 
 def said_on_openai(
-    *, operation: Operation, fields: Mapping[str, Any], engine: EngineKind, model: str, stream: bool
+    *,
+    operation: Operation,
+    fields: Mapping[str, Any],
+    engine: EngineKind,
+    model: str,
+    context_length: int | None,
+    stream: bool,
 ) -> Said:
     """Say `/api/chat`, `/api/generate`, `/api/embed` or `/api/embeddings`, of these members, on OpenAI's wire.
+
+    `context_length` is how much the copy reads and writes together, as far as known.
 
     Raises:
         BadAsk: the call cannot be said there.
@@ -66,7 +74,8 @@ def said_on_openai(
     request: dict[str, Any] = {"model": model, **question, "stream": stream}
     if stream:
         request["stream_options"] = {"include_usage": True}
-    request |= _options(fields.get("options"), engine) | _format(fields.get("format"))
+    options = _options(fields.get("options"), engine)
+    request |= _reachable(options, path, engine, context_length) | _format(fields.get("format"))
     if path == CHAT_PATH:
         request |= _thinking(fields.get("think"), engine) | _logprobs(fields)
     return Said(path=path, request=request)
@@ -133,6 +142,19 @@ def _options(given: Any, engine: EngineKind) -> dict[str, Any]:
     if given.get("repeat_penalty") is not None:
         said |= dict.fromkeys(REPEATING.get(engine, ()), given["repeat_penalty"])
     return said
+
+
+def _reachable(options: dict[str, Any], path: str, engine: EngineKind, context_length: int | None) -> dict[str, Any]:
+    """Leave out a bound that no answer can reach: where Ollama writes on to the end of its context, vLLM refuses it.
+
+    A completion needs one: by OpenAI's wire it ends after 16 tokens where none is given, and at vLLM it does.
+    """
+    if context_length is None or options.get("max_tokens", context_length) < context_length:
+        return options
+    others = {name: value for name, value in options.items() if name != "max_tokens"}
+    if path == COMPLETION_PATH and ("max_tokens" in options or engine is EngineKind.VLLM):
+        return {**others, "max_tokens": context_length}
+    return others
 
 
 def _whole(given: dict[str, Any], name: str) -> int | None:

@@ -151,7 +151,12 @@ def _anthropic_translated(asked: Asked, place: _Place) -> Upstream:
 def _ollama_on_openai(asked: Asked, place: _Place) -> Upstream:
     operation, clock, shown = asked.operation, place.clock, asked.model
     said = said_on_openai(
-        operation=operation, fields=asked.fields, engine=place.engine, model=place.model, stream=asked.stream
+        operation=operation,
+        fields=asked.fields,
+        engine=place.engine,
+        model=place.model,
+        context_length=place.context_length,
+        stream=asked.stream,
     )
     reader: AnswerReader
     if operation in EMBEDDINGS:
@@ -169,7 +174,12 @@ def _ollama_on_openai(asked: Asked, place: _Place) -> Upstream:
 def _anthropic_on_openai(asked: Asked, place: _Place) -> Upstream:
     pivot = messages_request(asked, model=place.model, context_length=place.context_length)
     said = said_on_openai(
-        operation=Operation.CHAT, fields=pivot, engine=place.engine, model=place.model, stream=asked.stream
+        operation=Operation.CHAT,
+        fields=pivot,
+        engine=place.engine,
+        model=place.model,
+        context_length=place.context_length,
+        stream=asked.stream,
     )
     wishes = tool_wishes(asked) if "tools" in said.request else {}
     clock = place.clock

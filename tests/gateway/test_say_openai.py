@@ -65,6 +65,31 @@ def test_options(options, expected):
 
 
 @pytest.mark.parametrize(
+    ("engine", "context", "fields", "bound"),
+    [
+        (VLLM, 512, {"num_predict": 511}, 511),
+        (VLLM, 512, {"num_predict": 512}, None),
+        (LLAMACPP, 512, {"num_predict": 4096}, None),
+        (OPENAI, None, {"num_predict": 4096}, 4096),
+        (VLLM, 512, {"num_predict": 511, "raw": True}, 511),
+        (VLLM, 512, {"num_predict": 4096, "raw": True}, 512),
+        (OPENAI, 512, {"num_predict": 4096, "raw": True}, 512),
+        (VLLM, 512, {"num_predict": -1, "raw": True}, 512),
+        (VLLM, 512, {"raw": True}, 512),
+        (VLLM, None, {"raw": True}, None),
+        (LLAMACPP, 512, {"raw": True}, None),
+        (OPENAI, 512, {"raw": True}, None),
+    ],
+    ids=str,
+)
+def test_an_answer_goes_on_to_the_end_of_the_context_where_no_nearer_bound_is_given(engine, context, fields, bound):
+    """vLLM refused a bound longer than its context, and ended a raw prompt's answer after 16 tokens without one."""
+    call = asked("ollama", "generate", prompt="a", raw=fields.get("raw"), options=fields)
+
+    assert json.loads(sent(call, engine=engine, context_length=context).body).get("max_tokens") == bound
+
+
+@pytest.mark.parametrize(
     ("engine", "expected"),
     [
         (LLAMACPP, {"repeat_penalty": 1.1}),
@@ -151,7 +176,7 @@ def test_fields(fields, expected):
                 "chat_template_kwargs": {"enable_thinking": True},
             },
         ),
-        ({"prompt": "<s>hello", "raw": True, "think": True}, {"prompt": "<s>hello"}),
+        ({"prompt": "<s>hello", "raw": True, "think": True}, {"prompt": "<s>hello", "max_tokens": 8192}),
         (
             {"prompt": "def f(", "suffix": "return x", "options": {"num_predict": 9}},
             {"prompt": "def f(", "suffix": "return x", "max_tokens": 9},
