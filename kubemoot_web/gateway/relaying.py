@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from kubemoot_web.gateway.asking import Asked, BadAsk
 from kubemoot_web.gateway.dialects import Headers, answer_headers, beat
-from kubemoot_web.gateway.errors import INSIDE, engine_refusal, engine_words, error_answer, error_frame
+from kubemoot_web.gateway.errors import INSIDE, UNSAID, engine_refusal, engine_words, error_answer, error_frame
 from kubemoot_web.gateway.heads import passed_down, placement
 from kubemoot_web.gateway.line import Line
 from kubemoot_web.gateway.mishaps import note_mishap
@@ -261,7 +261,7 @@ class Relaying:
         asked = self._asked
         status, headers, told = engine_refusal(asked.dialect, running.status, bytes(body))
         if self._line.is_begun:
-            words = told.decode("utf-8", "replace")
+            words = engine_words(told) or UNSAID
             await self._line.finish(error_frame(asked.dialect, asked.stream, "engine-error", words))
         else:
             await self._line.answer(status, [*headers, *self._placement()], told)

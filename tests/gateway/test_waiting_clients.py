@@ -124,13 +124,17 @@ async def test_who_waits_in_line_is_kept_patient_and_then_served(path, stream, m
         json.loads(client.body)
 
 
+WHY = "the prompt is too long"
+
+
 @pytest.mark.parametrize("status", [400, 500])
 @ways
 async def test_what_fails_after_the_wait_began_to_be_heard_fails_inside_the_answer(path, stream, status, monkeypatch):
     """The status is gone by then: the error must travel in the body, in a form that the client raises."""
     monkeypatch.setattr(relaying, "BEAT_S", 0.005)
     holder, client, finish = Client(), Client(path, stream=stream), asyncio.Event()
-    gate = Gate(await world_of(), answer_of(holder, finish), Answer(status=status))
+    refusal = Answer(status=status, pieces=(json.dumps({"error": {"message": WHY}}).encode(),))
+    gate = Gate(await world_of(), answer_of(holder, finish), refusal)
     holding = gate.start(holder)
     await until(lambda: gate.tickets == ["gpu-1"])
     running = gate.start(client, hold_s=0)
@@ -141,5 +145,7 @@ async def test_what_fails_after_the_wait_began_to_be_heard_fails_inside_the_answ
     await running
 
     told = client.body.split(b"data: ")[-1] if path != OLLAMA and stream else client.body
-    assert json.loads(told)["error"]
+    error = json.loads(told)["error"]
+    said = error if path == OLLAMA else error["message"]
+    assert (WHY in said, said.startswith("{")) == (True, False)  # its words alone, not the object around them
     assert (client.is_whole, gate.tickets) == (True, [])
