@@ -53,6 +53,13 @@ LONGEST_WAIT_S: Final = 86_400
 ENDED_EARLY: Final = (
     "The model server ended its answer before it was complete: what came so far is not the whole answer."
 )
+NOT_SERVED: Final = (
+    "The model server has no such call for this model. What a server answers depends on the model and on how it was "
+    "started: embeddings, for one, come from servers of embedding models."
+)
+ROUTERS: Final = {404: "Not Found", 405: "Method Not Allowed"}
+"""The words of a web framework for a path that is not there: the engine itself has said nothing."""
+WORDS: Final = ("error", "message", "detail", "msg")
 UNSAID: Final = "The model server refused the call and did not say why."
 LONGEST_SENTENCE: Final = 2_000
 INSIDE: Final = "Something went wrong inside Kubemoot; its log says where."
@@ -113,9 +120,15 @@ def truncation(dialect: Dialect, stream: bool, *, is_broken: bool) -> bytes:
 
 
 def engine_refusal(dialect: Dialect, status: int, body: bytes) -> tuple[int, Headers, bytes]:
-    """Pass on what an engine says against a call (4xx or 501): as it is in the caller's dialect, else its words."""
+    """Pass on what an engine says against a call (4xx or 501): as it is in the caller's dialect, else its words.
+
+    A path that the engine has not becomes 501: by 404 a client would understand that the model is not there.
+    """
     if not _is_shaped(dialect, body):
-        body = _written(_shaped(dialect, status, ENGINE_REFUSED, engine_words(body) or UNSAID, None))
+        words = engine_words(body)
+        if status in ROUTERS and words in ("", ROUTERS[status]):
+            status, words = 501, NOT_SERVED
+        body = _written(_shaped(dialect, status, ENGINE_REFUSED, words or UNSAID, None))
     headers: Headers = [
         (b"content-type", JSON),
         (b"content-length", str(len(body)).encode()),
@@ -129,8 +142,10 @@ def engine_words(body: bytes) -> str:
     """Find the sentence in an engine's error body, whichever shape it has; empty where it has none."""
     value = _read(body)
     for _ in range(2):
+        if isinstance(value, list) and value:  # what did not fit, of which the first is enough
+            value = value[0]
         if isinstance(value, dict):
-            value = value.get("error") or value.get("message")
+            value = next((value[name] for name in WORDS if value.get(name)), None)
     return value[:LONGEST_SENTENCE] if isinstance(value, str) else ""
 
 

@@ -130,6 +130,28 @@ def test_an_engines_own_words_are_passed_on_in_the_callers_dialect(body, words):
     assert (b"x-kubemoot-reason", b"engine-refused") in headers
 
 
+@pytest.mark.parametrize(("dialect", "shape"), [(OPENAI, dict), (OLLAMA, str), (ANTHROPIC, dict)])
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(404, b'{"detail":"Not Found"}'), (404, b"404 page not found"), (405, b'{"detail":"Method Not Allowed"}')],
+)
+def test_a_call_that_an_engine_has_not_is_told_from_a_model_that_is_not_there(dialect, shape, status, body):
+    """A chat model of vLLM, asked for embeddings, seemed to a client of Ollama not to be there at all."""
+    status, _, written = engine_refusal(dialect, status, body)
+
+    error = json.loads(written)["error"]
+    assert (status, type(error)) == (501, shape)
+    assert "no such call for this model" in (error if dialect is OLLAMA else error["message"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"error":"model not found"}', b'{"detail":"no model of that name"}', b'{"error":{"message":"Not found: a"}}'],
+)
+def test_a_model_that_is_not_there_stays_one(body):
+    assert engine_refusal(ANTHROPIC, 404, body)[0] == 404
+
+
 @pytest.mark.parametrize(
     ("dialect", "body"),
     [
@@ -147,6 +169,10 @@ def test_an_engines_answer_in_the_callers_own_dialect_is_passed_on_untouched(dia
         (b'{"error": "no memory"}', "no memory"),
         (b'{"error": {"message": "no memory", "code": 500}}', "no memory"),
         (b'{"message": "no memory"}', "no memory"),
+        (b'{"detail": "no memory"}', "no memory"),
+        (b'{"detail": [{"loc": ["body"], "msg": "no memory"}]}', "no memory"),
+        (b'{"detail": []}', ""),
+        (b"[]", ""),
         (b"<html>oops</html>", ""),
         (b"", ""),
         (b'{"error": 7}', ""),
