@@ -76,6 +76,8 @@ def _tool(given: dict[str, Any]) -> dict[str, Any]:
         "description": given.get("description") or "",
         "parameters": given["input_schema"],
     }
+    if given.get("strict") is True:  # where it is not said, vLLM holds no call to its schema
+        function["strict"] = True
     return {"type": "function", "function": function}
 
 

@@ -52,6 +52,17 @@ def test_a_plain_call():
                 ]
             },
         ),
+        (
+            {"tools": [{"name": "sum", "input_schema": {}, "strict": True}]},
+            {
+                "tools": [
+                    {
+                        "type": "function",
+                        "function": {"name": "sum", "description": "", "parameters": {}, "strict": True},
+                    }
+                ]
+            },
+        ),
         ({"tools": [{"name": "sum", "input_schema": {}}], "tool_choice": {"type": "none"}}, {}),
         ({"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}}, {"format": SCHEMA}),
         ({"output_format": {"type": "json_schema", "schema": SCHEMA}}, {"format": SCHEMA}),
