@@ -37,6 +37,20 @@ def test_what_vllm_lists_is_in_memory_with_its_context():
     )
 
 
+def test_a_server_of_two_names_has_one_copy_and_its_words_for_sleep_are_heard(recorded):
+    """Recorded from vLLM 0.32; its list of models is the same while it sleeps, and so is its health."""
+    names = ("tiny", "second-name")
+    models, version = (HttpReply(status=200, body=recorded(f"vllm_{name}.json")) for name in ("models", "version"))
+    awake, asleep = (HttpReply(status=200, body=recorded(f"vllm_{name}.json")) for name in ("is_sleeping", "asleep"))
+
+    assert VLLM.parse_probe(replies=(WELL, models, version, awake), now=0.0) == Observation(
+        loaded=(LoadedCopy(model="tiny", footprint_mib=None, context_length=512, aliases=("second-name",)),),
+        available=tuple(AvailableModel(model=name) for name in names),
+        version="0.32.0",
+    )
+    assert isinstance(VLLM.parse_probe(replies=(WELL, models, version, asleep), now=0.0), ProbeFailure)
+
+
 def test_names_of_the_same_weights_and_adapters_on_them_are_one_copy_that_is_found_under_each():
     """C18: counted apart, they would take the memory of the weights three times, and thrice the slots."""
     seen = vllm(
