@@ -6,7 +6,14 @@ from typing import Any, Final
 
 from kubemoot_web.gateway.dialects import Dialect
 from kubemoot_web.gateway.errors import truncation
-from kubemoot_web.gateway.readers import MOST_OF_A_BODY, Kept, Verdict, told_by_ollama, told_by_usage
+from kubemoot_web.gateway.readers import (
+    MOST_OF_A_BODY,
+    Kept,
+    Verdict,
+    is_broken_off,
+    told_by_ollama,
+    told_by_usage,
+)
 from kubemoot_web.gateway.renaming import rename_far, rename_member
 from scheduler.core.ledger import CallEnd
 
@@ -48,7 +55,10 @@ class JsonReader:
         if self._dialect is Dialect.OLLAMA:
             self._verdict = told_by_ollama(document, end=end)
         else:
-            self._verdict = told_by_usage(document.get("usage"), end=end)
+            is_cut = is_broken_off(body) is not None
+            self._verdict = told_by_usage(document.get("usage"), end=CallEnd.TRUNCATED if is_cut else end)
+            if is_cut:
+                return truncation(self._dialect, False, is_broken=False)
         if self._shown is None:
             return body
         if len(body) > LARGE_BYTES:

@@ -10,15 +10,13 @@ from typing import Any, Final
 from kubemoot_web.gateway.errors import engine_words
 from kubemoot_web.gateway.gathered_calls import GatheredCalls
 from kubemoot_web.gateway.json_reader import read_object
-from kubemoot_web.gateway.readers import NANOSECONDS, count_of
+from kubemoot_web.gateway.readers import BROKEN_OFF, NANOSECONDS, count_of
 from kubemoot_web.gateway.sse_reader import FINAL
 
 Clock = Callable[[], float]
 
 FIELDS: Final = (b"data", b"error")
 """Old llama.cpp says an error in a field of that name."""
-BROKEN_OFF: Final = ("abort", "error")
-"""With these vLLM ends an answer that it did not finish: it was put to sleep meanwhile, or failed."""
 FAILED: Final = "The model server failed and did not say why."
 NO_ANSWER: Final = "The model server answered with something that is no answer."
 MILLISECONDS: Final = NANOSECONDS // 1000

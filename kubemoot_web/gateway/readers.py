@@ -4,6 +4,7 @@ House rules: whole lines go on at once, and the piece itself where nothing is ch
 nobody can read it and an error behind it would be unreadable; a plain piece costs a few byte searches, never a parse.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,6 +14,11 @@ NANOSECONDS = 1_000_000_000
 MOST_OF_A_LINE = 16 * 1024 * 1024
 MOST_OF_A_BODY = 256 * 1024 * 1024
 """Thousands of vectors fit. An engine that goes on without an end is broken, and must not take all memory with it."""
+
+BROKEN_OFF = ("abort", "error")
+"""With these vLLM ends an answer that it did not finish: it was put to sleep meanwhile, or failed."""
+is_broken_off = re.compile(rb'"finish_reason"\s*:\s*"(?:%s)"' % "|".join(BROKEN_OFF).encode()).search
+"""Say whether an event or a body of the OpenAI wire ends so; inside a text its quotation marks would be escaped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

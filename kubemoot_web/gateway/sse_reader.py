@@ -6,18 +6,23 @@ from typing import Any
 
 from kubemoot_web.gateway.dialects import Dialect
 from kubemoot_web.gateway.errors import truncation
-from kubemoot_web.gateway.readers import Lines, Verdict, told_by_usage
+from kubemoot_web.gateway.readers import Lines, Verdict, is_broken_off, told_by_usage
 from kubemoot_web.gateway.renaming import FirstMention
 from scheduler.core.ledger import CallEnd
 
 FINAL = b"[DONE]"
+WORDS = (b'"usage"', b'"error"', b'"abort"', FINAL)
+"""Only lines with one of these are looked at."""
 _says_more = re.compile(rb'"(?:usage|error)"\s*:\s*[^n\s]').search  # some engines put a null of either into every event
 
 
 class SseReader:
-    """Passes events on as they come; the usage that only we asked for stays here."""
+    """Passes events on as they come; the usage that only we asked for stays here.
 
-    __slots__ = ("_drops", "_failed", "_final", "_last", "_lines", "_rename", "_swallows", "_usage")
+    So does the final mark of an answer that the engine itself broke off: clients would take it for a whole one.
+    """
+
+    __slots__ = ("_drops", "_failed", "_final", "_is_cut", "_last", "_lines", "_rename", "_swallows", "_usage")
 
     def __init__(self, *, shown: str | None, drops_usage: bool) -> None:
         """`shown`: the model's name for the client, None when the engine calls it the same."""
@@ -27,6 +32,7 @@ class SseReader:
         self._swallows = False
         self._final = False
         self._failed = False
+        self._is_cut = False
         self._usage: Any = None
         self._last = b"\n\n"
 
@@ -35,7 +41,7 @@ class SseReader:
         lines = self._lines.whole(piece)
         if not lines:
             return b""
-        if b'"usage"' in lines or b'"error"' in lines or FINAL in lines or self._swallows:
+        if any(word in lines for word in WORDS) or self._swallows:
             lines = b"".join(line for line in lines.splitlines(keepends=True) if self._goes_on(line))
         if self._rename is not None:
             lines = self._rename(lines)
@@ -45,7 +51,7 @@ class SseReader:
     def end(self, *, is_broken: bool = False) -> bytes:
         """Give the rest, or an error when the final mark never came."""
         rest = self._lines.rest()
-        if rest.strip() == b"data: " + FINAL:  # the engine closed without the line's end
+        if rest.strip() == b"data: " + FINAL and not self._is_cut:  # the engine closed without the line's end
             self._final = True
             return rest + b"\n\n"
         if self._final or self._failed:
@@ -66,8 +72,9 @@ class SseReader:
             return not swallows or bool(line.strip())  # the blank line behind an event that was kept back
         data = line[5:].strip()
         if data == FINAL:
-            self._final = True
-            return True
+            self._final, self._swallows = not self._is_cut, self._is_cut
+            return self._final
+        self._is_cut = self._is_cut or bool(is_broken_off(data))
         event = _read(data) if _says_more(data) else {}
         if event.get("error"):
             self._failed = True

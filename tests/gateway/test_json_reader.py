@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from kubemoot_web.gateway.dialects import Dialect
+from kubemoot_web.gateway.errors import ENDED_EARLY, error_frame
 from kubemoot_web.gateway.json_reader import LARGE_BYTES, JsonReader
 from kubemoot_web.gateway.readers import Verdict
 from scheduler.core.ledger import CallEnd
@@ -33,6 +34,25 @@ def large(**members):
 @given(pieces=cuts(COMPLETION))
 def test_every_byte_goes_on_when_the_body_is_whole(pieces):
     assert read(reader(OPENAI), pieces) == (COMPLETION, Verdict(end=CallEnd.OK, prompt_tokens=12, completion_tokens=3))
+
+
+@pytest.mark.parametrize("reason", ["abort", "error"])
+@pytest.mark.parametrize("text", ["Grö", "x" * LARGE_BYTES], ids=["short", "long"])
+@pytest.mark.parametrize("shown", [None, "x"])
+def test_an_answer_that_the_engine_broke_off_is_an_error(reason, text, shown):
+    """vLLM, put to sleep in the middle of an answer, gave what it had with a status of 200."""
+    choice = {"message": {"content": text}, "finish_reason": reason}
+    usage = {"prompt_tokens": 12, "completion_tokens": 3}
+    got, verdict = read(reader(OPENAI, shown), [json.dumps({"choices": [choice], "usage": usage}).encode()])
+
+    assert got == error_frame(OPENAI, False, "stream-truncated", ENDED_EARLY)
+    assert verdict == Verdict(end=CallEnd.TRUNCATED, prompt_tokens=12, completion_tokens=3)
+
+
+def test_a_text_about_answers_that_were_broken_off_is_a_text():
+    body = json.dumps({"choices": [{"message": {"content": '{"finish_reason":"abort"}'}}]}).encode()
+
+    assert read(reader(OPENAI), [body]) == (body, Verdict(end=CallEnd.OK))
 
 
 def test_the_name_alone_changes():

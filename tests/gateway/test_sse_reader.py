@@ -5,6 +5,7 @@ import json
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from kubemoot_web.gateway.dialects import Dialect
 from kubemoot_web.gateway.errors import BROKE_OFF, ENDED_EARLY, error_frame
@@ -50,6 +51,30 @@ def test_a_client_that_asked_for_usage_gets_every_byte(pieces):
 @given(pieces=cuts(TEXTS + USAGE + FINAL))
 def test_usage_that_only_we_asked_for_stays_here(pieces):
     assert read(reader(drops_usage=True), pieces) == (TEXTS + FINAL, METERED)
+
+
+@pytest.mark.parametrize("reason", ["abort", "error"])
+@given(data=st.data())
+def test_an_answer_that_the_engine_broke_off_is_none_though_it_ends_as_one(reason, data):
+    """vLLM, put to sleep in the middle of an answer, ended it as if it were whole; clients took it for one."""
+    begun = delta("Grö") + event(choices=[{"index": 0, "delta": {}, "finish_reason": reason}])
+    got, verdict = read(reader(drops_usage=True), data.draw(cuts(begun + USAGE + FINAL)))
+
+    assert got == begun + error_frame(Dialect.OPENAI, True, "stream-truncated", ENDED_EARLY)
+    assert verdict == Verdict(end=CallEnd.TRUNCATED, prompt_tokens=12, completion_tokens=3)
+
+
+def test_a_final_mark_without_its_lines_end_makes_no_broken_answer_whole():
+    begun = event(choices=[{"index": 0, "delta": {}, "finish_reason": "abort"}])
+    got, verdict = read(reader(), [begun, FINAL.strip()])
+
+    assert (FINAL.strip() in got, verdict.end) == (False, CallEnd.TRUNCATED)
+
+
+def test_a_text_about_answers_that_were_broken_off_is_a_text():
+    body = delta('{"finish_reason":"abort"} "abort"') + FINAL
+
+    assert read(reader(), [body]) == (body, Verdict(end=CallEnd.OK))
 
 
 @pytest.mark.parametrize("cut", [lambda body: [body], bytewise])
