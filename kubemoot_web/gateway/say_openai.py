@@ -61,10 +61,11 @@ def said_on_openai(
         BadAsk: the call cannot be said there.
     """
     match operation:
-        case Operation.EMBED:
-            return _embedding(fields, fields.get("input"), "input", model)
-        case Operation.EMBED_OLD:
-            return _embedding(fields, fields.get("prompt"), "prompt", model)
+        case Operation.EMBED | Operation.EMBED_OLD:
+            question = _embedding(fields, "input" if operation is Operation.EMBED else "prompt")
+            return Said(
+                path=EMBEDDING_PATH, request={"model": model, **question, **_cut(fields, engine, context_length)}
+            )
         case Operation.CHAT:
             path, question = CHAT_PATH, _conversation(fields, engine)
         case _ if fields.get("raw") is True or fields.get("suffix"):
@@ -115,15 +116,25 @@ def _completion(fields: Mapping[str, Any], engine: EngineKind) -> dict[str, Any]
     return {"prompt": prompt} | ({"suffix": suffix} if suffix else {})
 
 
-def _embedding(fields: Mapping[str, Any], given: Any, param: str, model: str) -> Said:
+def _embedding(fields: Mapping[str, Any], param: str) -> dict[str, Any]:
+    given = fields.get(param)
     if not given:
         raise _nothing(param)
     texts = given if isinstance(given, list) and param == "input" else [given]
     if not all(isinstance(each, str) for each in texts):
         raise BadAsk(f"The field {param} must be a text{' or a list of texts' if param == 'input' else ''}.", param)
-    request = {"model": model, "input": texts, "encoding_format": "float"}
     dimensions = fields.get("dimensions") if param == "input" else None
-    return Said(path=EMBEDDING_PATH, request=request | ({"dimensions": dimensions} if dimensions else {}))
+    return {"input": texts, "encoding_format": "float"} | ({"dimensions": dimensions} if dimensions else {})
+
+
+def _cut(fields: Mapping[str, Any], engine: EngineKind, context_length: int | None) -> dict[str, Any]:
+    """Let texts that are too long for the model be cut at their ends, as Ollama does unless it is told not to.
+
+    vLLM has words for that; other engines refuse such texts.
+    """
+    if engine is not EngineKind.VLLM or context_length is None or fields.get("truncate") is False:
+        return {}
+    return {"truncate_prompt_tokens": context_length, "truncation_side": "right"}
 
 
 def _options(given: Any, engine: EngineKind) -> dict[str, Any]:

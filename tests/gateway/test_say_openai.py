@@ -189,20 +189,6 @@ def test_a_prompt_is_a_chat_unless_it_is_raw_or_to_be_filled_in(fields, expected
 
 
 @pytest.mark.parametrize(
-    ("operation", "fields", "expected"),
-    [
-        ("embed", {"input": "a"}, {"input": ["a"]}),
-        ("embed", {"input": ["a", ""], "truncate": True, "options": {"num_ctx": 1}}, {"input": ["a", ""]}),
-        ("embed", {"input": "a", "dimensions": 64}, {"input": ["a"], "dimensions": 64}),
-        ("embed_old", {"prompt": "a", "dimensions": 64}, {"input": ["a"]}),
-    ],
-    ids=str,
-)
-def test_embeddings(operation, fields, expected):
-    assert said(operation, **fields) == {"model": "qwen3:14b", "encoding_format": "float", **expected}
-
-
-@pytest.mark.parametrize(
     ("operation", "fields", "engine", "param", "words"),
     [
         ("chat", {"messages": []}, VLLM, "messages", "nothing to answer"),
