@@ -11,9 +11,12 @@ from kubemoot_web.gateway.renaming import FirstMention
 from scheduler.core.ledger import CallEnd
 
 FINAL = b"[DONE]"
-WORDS = (b'"usage"', b'"error"', b'"abort"', FINAL)
-"""Only lines with one of these are looked at."""
 _says_more = re.compile(rb'"(?:usage|error)"\s*:\s*[^n\s]').search  # some engines put a null of either into every event
+
+
+def _is_looked_at(lines: bytes) -> bool:
+    """Say whether lines may hold more than text: all others go on after these few searches."""
+    return b'"usage"' in lines or b'"error"' in lines or b'"abort"' in lines or FINAL in lines
 
 
 class SseReader:
@@ -41,7 +44,7 @@ class SseReader:
         lines = self._lines.whole(piece)
         if not lines:
             return b""
-        if any(word in lines for word in WORDS) or self._swallows:
+        if _is_looked_at(lines) or self._swallows:
             lines = b"".join(line for line in lines.splitlines(keepends=True) if self._goes_on(line))
         if self._rename is not None:
             lines = self._rename(lines)
