@@ -20,11 +20,10 @@ from providers.core.engines.base import (
     StepDone,
     StepFailed,
     StepOutcome,
-    Trouble,
 )
 from providers.core.engines.json_reading import JsonObject, Nonsense, read_object
 from providers.core.engines.openai_listing import EXPECTED, MODELS, entries_of
-from providers.core.engines.replies import UNAUTHORIZED, ReplyReader
+from providers.core.engines.replies import UNAUTHORIZED, ReplyReader, unanswered
 from providers.core.types import AvailableModel, LoadedCopy, Observation
 from providers.core.units import mib_from_bytes
 
@@ -126,11 +125,9 @@ class LlamaCppEngine:
     def parse_step(self, *, call: HttpCall, reply: HttpReply) -> StepOutcome:
         """Read the reply to a load or an unload. A 400 says that it is under way or done: the list will tell."""
         model = str((call.json or {}).get("model", ""))
-        if reply.trouble is not None:
-            return StepFailed(
-                detail=messages.trouble(call=call, kind=reply.trouble, secret=reply.secret),
-                timed_out=reply.trouble is Trouble.TIMED_OUT,
-            )
+        failed = unanswered(call=call, reply=reply)
+        if failed is not None:
+            return failed
         match reply.status:
             case 200 | 400:
                 return StepDone()

@@ -17,12 +17,11 @@ from providers.core.engines.base import (
     StepDone,
     StepFailed,
     StepOutcome,
-    Trouble,
     TryAnotherWay,
 )
 from providers.core.engines.json_reading import Nonsense, read_object
 from providers.core.engines.ollama_listing import parse_available, parse_loaded, with_aliases
-from providers.core.engines.replies import ReplyReader
+from providers.core.engines.replies import ReplyReader, unanswered
 from providers.core.types import LoadedCopy, Observation
 
 KEEP_FOR_EVER = -1
@@ -107,11 +106,9 @@ class OllamaEngine:
     def parse_step(self, *, call: HttpCall, reply: HttpReply) -> StepOutcome:
         """Read the reply to a load or an unload."""
         model = str((call.json or {}).get("model", ""))
-        if reply.trouble is not None:
-            return StepFailed(
-                detail=messages.trouble(call=call, kind=reply.trouble, secret=reply.secret),
-                timed_out=reply.trouble is Trouble.TIMED_OUT,
-            )
+        failed = unanswered(call=call, reply=reply)
+        if failed is not None:
+            return failed
         match reply.status:
             case 200:
                 return _confirmed(call=call, reply=reply)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from providers.core.engines import messages
-from providers.core.engines.base import FailureKind, HttpCall, HttpReply, ProbeFailure, Trouble
+from providers.core.engines.base import FailureKind, HttpCall, HttpReply, ProbeFailure, StepFailed, Trouble
 from providers.core.engines.json_reading import JsonObject, Nonsense, read_object
 
 T = TypeVar("T")
@@ -63,3 +63,13 @@ class ReplyReader:
 
 def _wrong(detail: str) -> ProbeFailure:
     return ProbeFailure(kind=FailureKind.WRONG_ANSWER, detail=detail)
+
+
+def unanswered(*, call: HttpCall, reply: HttpReply) -> StepFailed | None:
+    """Say that a load or an unload got no reply, and why; None where it got one."""
+    if reply.trouble is None:
+        return None
+    return StepFailed(
+        detail=messages.trouble(call=call, kind=reply.trouble, secret=reply.secret),
+        timed_out=reply.trouble is Trouble.TIMED_OUT,
+    )
