@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from scheduler.core.config import SchedulerConfig
 from scheduler.core.invariants import check
@@ -18,7 +18,7 @@ from tests.fakes.memory_ledger import MemoryLedger
 CONFIG = SchedulerConfig(max_waiters=4, max_waiters_per_agent=2)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(steps=operations)
 def test_whatever_happens_both_ledgers_agree_and_nothing_is_promised_twice(
     steps: list[tuple[str, tuple[int, ...]]],

@@ -292,5 +292,5 @@ class Cluster(Hands):
         raise AssertionError("One planner on one ledger never loses a race.")
 
 
-Cluster.TestCase.settings = settings(max_examples=100, stateful_step_count=50, deadline=None, derandomize=True)
+Cluster.TestCase.settings = settings(max_examples=100, stateful_step_count=50, derandomize=True)
 TestClusterOfRandomEvents = Cluster.TestCase

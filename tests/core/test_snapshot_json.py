@@ -129,7 +129,7 @@ def test_a_server_s_resource_group_is_read_and_written():
     assert write_server(server) == doc
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 @given(seed=st.integers(0, 2**40))
 def test_any_server_comes_back_the_same_from_what_was_written(seed):
     servers = read_snapshot(snapshot(seed)).servers

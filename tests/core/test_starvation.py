@@ -39,7 +39,7 @@ def waited_s(streams, *, slots, total=MIB, **limit):
     return play.served["x"].at - 1.0
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(streams=streams, slots=st.integers(1, 2))
 def test_the_cold_model_comes_in_its_time_under_any_stream_of_warm_calls(streams, slots):
     """Every call waits as long as it takes."""
@@ -48,7 +48,7 @@ def test_the_cold_model_comes_in_its_time_under_any_stream_of_warm_calls(streams
     assert waited_s(streams, slots=slots) <= 60 + longest + 2 * LOAD_S
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10, derandomize=True)
 @given(streams=streams, limit=limits, total=st.sampled_from((MIB, 2 * MIB)))
 def test_so_it_does_where_a_cap_keeps_it_out_with_or_without_free_memory(streams, limit, total):
     """A load needs a place under the cap, the server's or its group's, and each place that frees suits a warm call."""

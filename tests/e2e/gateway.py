@@ -12,6 +12,9 @@ import openai
 from tests.e2e.conftest import Stack
 from tests.fakes.engine_server import engine_process, read_state
 
+# The package imports its HTTP library with its first client: here, where no thread imports anything beside it.
+openai.OpenAI(base_url="http://127.0.0.1", api_key="nobody").close()
+
 MODEL, COLD, SET, EMBEDDER = "qwen3:8b", "gpt-oss:20b", "llama3.2:3b", "nomic-embed-text"
 CONTEXT = 8192
 HELLO: list[Any] = [{"role": "user", "content": "hello"}]

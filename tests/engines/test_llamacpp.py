@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.core.engines import ENGINES
@@ -188,7 +188,6 @@ FIELD = st.sampled_from(["id", "aliases", "status", "meta"])
 LISTS = st.fixed_dictionaries({"data": st.lists(st.dictionaries(FIELD, JSON), max_size=3) | JSON})
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60) | LISTS.map(lambda value: json.dumps(value).encode()))
 def test_no_reply_ever_raises(body):
     reply = ok(body)

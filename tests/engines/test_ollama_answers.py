@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.core.engines.base import Delta, Done, Failed, HttpReply, RefusalReason, Refused, Trouble, Truncated
@@ -37,7 +37,6 @@ def test_a_stream_ends_as_completed_incomplete_or_failed(name):
     assert read(STREAMS[name]) == EXPECTED[name]
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(STREAMS)), st.lists(st.integers(0, 400), max_size=12))
 def test_any_cut_of_the_bytes_gives_the_same_events(name, cuts):
     """C59: lines and even characters are cut anywhere, and several lines come in one piece."""
@@ -54,7 +53,6 @@ def test_one_byte_at_a_time_gives_the_same_events():
     assert read(*(raw[i : i + 1] for i in range(len(raw)))) == EXPECTED["stream_characters"]
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_a_stream_cut_off_anywhere_before_its_last_line_is_truncated(data):
     """C58"""
@@ -100,7 +98,6 @@ def test_a_line_without_end_does_not_fill_the_memory():
     assert read(b"x" * (MAX_LINE_BYTES + 1)) == [Failed(detail="The engine sent a line without end.")]
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=30), max_size=6))
 def test_no_bytes_ever_raise_and_every_answer_ends_once(pieces):
     events = read(*pieces)

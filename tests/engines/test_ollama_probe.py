@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.core.engines.base import FailureKind, HttpReply, ProbeFailure, Trouble
@@ -208,7 +208,6 @@ FIELD = st.sampled_from(["name", "model", "size", "size_vram", "digest", "expire
 LISTS = st.fixed_dictionaries({"models": st.lists(st.dictionaries(FIELD, JSON), max_size=3) | JSON})
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60) | LISTS.map(lambda value: json.dumps(value).encode()))
 def test_no_reply_ever_raises(body):
     reply = ok(body)

@@ -27,7 +27,7 @@ def told(doc: dict[str, Any]) -> dict[str, Any]:
     return expected | {"costSeconds": round(expected["costSeconds"], 6)}
 
 
-@settings(max_examples=3000, deadline=None, derandomize=True)
+@settings(max_examples=3000, derandomize=True)
 @given(seed=st.integers(0, 2**40))
 def test_any_snapshot_is_decided_as_the_text_says(seed):
     doc = snapshot(seed)

@@ -62,7 +62,7 @@ needs = st.builds(
 residents = st.lists(st.tuples(needs, st.integers(1, 9)), max_size=9)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400, derandomize=True)
 @given(drawn=residents, room=st.integers(1, 40))
 def test_no_other_set_is_smaller_or_less_needed(drawn, room):
     victims = [Victim(model=f"m{i}", footprint_mib=mib, need=need) for i, (need, mib) in enumerate(drawn)]

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from providers.core.engines.base import FailureKind, ProbeFailure
@@ -101,7 +101,6 @@ def test_a_server_whose_loads_hang_still_serves_what_is_resident():
 EVENTS = st.sampled_from([GOOD, SILENT, WRONG, HUNG, FINISHED])
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1000), EVENTS), max_size=30))
 def test_whatever_happens_an_outage_has_a_reason_and_a_beginning(events):
     health = after(*events)
@@ -111,7 +110,6 @@ def test_whatever_happens_an_outage_has_a_reason_and_a_beginning(events):
     assert bool(health.detail) == (health.phase not in {HealthPhase.PENDING, HealthPhase.READY})
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1000), EVENTS), max_size=30), st.sampled_from([SILENT, WRONG]))
 def test_after_a_newer_failed_probe_no_server_is_ready_and_after_a_good_one_every_server_is(events, failure):
     health = after(*events)
