@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.base import AXE_FILE_PATH
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = (
@@ -16,6 +16,8 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 RUN = "() => axe.run(document, {resultTypes: ['violations']})"
+
+expect.set_options(timeout=15_000)  # whatever a page does, it does at once: how long that takes is the machine's affair
 
 
 @contextmanager

@@ -34,7 +34,6 @@ PAGES = (
 )
 SCHEMES = ("light", "dark")
 WIDTHS = (320, 768, 1600)
-SOON_MS = 5000
 NOW = 1_800_000_000.0
 
 
@@ -86,7 +85,7 @@ def test_a_route_can_be_tried_on_the_api_page_by_whoever_is_signed_in(page, sche
 
     page.get_by_role("button", name="Execute").click()
 
-    expect(page.locator(".live-responses-table .response-col_status")).to_have_text(["Code", "200"], timeout=SOON_MS)
+    expect(page.locator(".live-responses-table .response-col_status")).to_have_text(["Code", "200"])
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -179,10 +178,10 @@ def test_an_address_is_checked_while_it_is_typed_and_a_first_call_is_placed(stac
     page.goto("/start/")
     page.get_by_label("Address").last.fill("http://127.0.0.1:9")
     page.get_by_label("Address").last.blur()
-    expect(page.locator("#check")).to_contain_text("nothing accepts connections there", timeout=SOON_MS)
+    expect(page.locator("#check")).to_contain_text("nothing accepts connections there")
     page.get_by_label("Address").last.fill(newcomer)
     page.get_by_label("Address").last.blur()
-    expect(page.locator("#check")).to_contain_text("has 1 model.", timeout=SOON_MS)
+    expect(page.locator("#check")).to_contain_text("has 1 model.")
 
     walk(page, newcomer)
     page.get_by_label("Model").select_option("gpt-oss:20b")

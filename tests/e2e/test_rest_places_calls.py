@@ -181,7 +181,7 @@ def test_a_caller_that_hangs_up_leaves_the_line_at_once(stack: Stack):
 
     connection.close()
 
-    stack.rest.until(lambda p: not p["waiters"], within_s=2)
+    stack.rest.until(lambda p: not p["waiters"], within_s=10)  # its lease would end after thirty
     give_back(stack, running)
 
 
