@@ -37,7 +37,8 @@ class SecretFiles:
             return None
         try:
             with self._folder.joinpath(*parts).open("rb") as file:
-                text = file.read(MOST_BYTES).decode("ascii").strip()
+                read = file.read(MOST_BYTES + 1)
+            text = "" if len(read) > MOST_BYTES else read.decode("ascii").strip()
         except (OSError, UnicodeDecodeError):
             return None
         return text if text and text.isprintable() else None

@@ -49,7 +49,8 @@ def put(folder, name, content):
         (b"\n", None),
         (b"two\nlines", None),
         ("schlüssel".encode(), None),
-        (b"x" * 9000, "x" * 8192),
+        (b"x" * 8192, "x" * 8192),
+        (b"x" * 8193, None),
     ],
 )
 def test_a_key_is_what_its_file_holds_where_that_fits_into_a_header(tmp_path, files, content, key):

@@ -68,8 +68,8 @@ class LlamaCppEngine:
         for call, reply in zip(self.probe_calls(), replies, strict=False):
             if reply.status == 503:
                 return ProbeFailure(kind=FailureKind.WRONG_ANSWER, detail=messages.still_starting(call=call))
-            is_secret = call is PROPS and reply.status != UNAUTHORIZED
-            body = READER.read(call=call, reply=reply, may_be_missing=is_secret)
+            may_be_missing = call is PROPS and reply.status != UNAUTHORIZED
+            body = READER.read(call=call, reply=reply, may_be_missing=may_be_missing)
             if isinstance(body, ProbeFailure):
                 return body
             if body is None:
